@@ -162,7 +162,7 @@ def _finish(run, is_right):
 
 def results_of(outcomes, splits):
     looks = analyses_at(outcomes, ())
-    return results(outcomes, splits, looks, data={}, machine="", command="")
+    return results(outcomes, splits, looks, data={}, machine="", command="")[0]
 
 
 def test_cells_are_tested_against_it(outcomes):

@@ -14,6 +14,8 @@ from tf_adapt.comparison.execution.fold_outcomes import FoldOutcomes
 from tf_adapt.comparison.execution.runs import remember_failure
 from tf_adapt.comparison.extending import extensions
 from tf_adapt.comparison.inputs import checked_splits, comparison_splits
+from tf_adapt.comparison.kept.answers import read_answers, write_answers
+from tf_adapt.comparison.kept.scores import rescored
 from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.verdict.interim_analyses import analyses_at
@@ -205,7 +207,7 @@ def test_most_folds_with_one_answer_are_a_failed_repeat(in_a_file, tmp_path):
             label = "ab"[number % 2]
             varied = ["a", "b"] * (count // 2)
             finish(run, answers=[label] * count if number < constant else varied)
-    found = results(outcomes, splits, analyses_at(outcomes, ()), data={}, machine="", command="")
+    found, _ = results(outcomes, splits, analyses_at(outcomes, ()), data={}, machine="", command="")
     assert found.cells[0].results.outcomes == ["trained", "one_answer"]
 
 
@@ -251,7 +253,11 @@ def test_all_answers_together_are_scored_and_tested(in_a_file, tmp_path):
             for number, run in enumerate(repeat.folds):
                 places = np.flatnonzero(fold_of == number)
                 finish(run, answers=[right_or_wrong(gold[n], n % step) for n in places])
-    found = results(outcomes, splits, analyses_at(outcomes, ()), data={}, machine="", command="")
+    found, answers = results(
+        outcomes, splits, analyses_at(outcomes, ()), data={}, machine="", command=""
+    )
+    write_answers(answers, tmp_path / "answers")
+    assert rescored(found, read_answers(tmp_path / "answers")) == found
     scores = {cell.adaptation: cell.results.scores for cell in found.cells}
     assert scores == {
         "feature_extraction": pytest.approx([0.66, 0.66]),
@@ -262,14 +268,15 @@ def test_all_answers_together_are_scored_and_tested(in_a_file, tmp_path):
     assert found.items.count == 100 and found.items.overlap_with_train == 0
     assert {len(cell.commands) for cell in found.cells} == {10}
     one = replace(comparison, seeds=(0,))
-    (pair,) = results(
+    found, _ = results(
         FoldOutcomes(one, tmp_path / "out"),
         splits,
         analyses_at(outcomes, ()),
         data={},
         machine="",
         command="",
-    ).pairs
+    )
+    (pair,) = found.pairs
     assert not pair.decided and pair.why == "few_seeds"
 
 

@@ -71,7 +71,7 @@ def test_scores_tests_and_errors_of_another_run(with_slices, tmp_path):
     checkpoints.save(other / "checkpoint", {}, {"identity": {"dev data": fingerprint(examples)}})
     table = "".join(f"{line}\t0.5\n" for line in ["prediction", *wrong])
     finished_runs.finish(other, {"dev": table})
-    found = results(outcomes, splits, analyses_at(outcomes, ()), data={}, machine="", command="")
+    found, _ = results(outcomes, splits, analyses_at(outcomes, ()), data={}, machine="", command="")
     who, long, hard = found.slices
     assert [one.name for one in found.slices] == ["who", "long", "hard"]
     assert long.rule == "a text of more than 10 words"
@@ -90,7 +90,7 @@ def test_scores_tests_and_errors_of_another_run(with_slices, tmp_path):
     assert [one.p_holm for one in tested] == pytest.approx(holm([one.p for one in tested]))
     assert len(who.cells) == 2
     json.dumps(to_json(found), allow_nan=False)
-    none_left = results(
+    none_left, _ = results(
         outcomes,
         splits,
         replace(analyses_at(outcomes, ()), past=(InterimAnalysis({}),) * 8),

@@ -37,12 +37,13 @@ def baseline_of(splits: Splits, metric: str, chosen_on: str, scored_on: str) -> 
     statistics = {
         split: item_statistics(
             metric,
-            [row.constant(example, answer) for example in splits.examples[split]],
-            gold_labels(splits, split),
+            [row.constant(label, answer) for label in gold],
+            gold,
             splits.labels,
             splits.scheme,
         )
         for split in (chosen_on, scored_on)
+        for gold in [gold_labels(splits, split)]
     }
     scores = {split: float(score_of(metric, rows.sum(0))) for split, rows in statistics.items()}
     return Baseline(answer, scores, statistics[scored_on])

@@ -12,6 +12,8 @@ from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.running import run_all
 from tf_adapt.comparison.extending import extend, outcomes_of
 from tf_adapt.comparison.inputs import check_new_students, checked_splits, input_hashes
+from tf_adapt.comparison.kept.answers import FILE as ANSWERS
+from tf_adapt.comparison.kept.answers import write_answers
 from tf_adapt.comparison.plan.cells import Comparison
 from tf_adapt.comparison.record import as_begun, begin, is_begun, read_record, write_record
 from tf_adapt.comparison.results import results
@@ -88,12 +90,13 @@ def compare(
             display.say_once("tests, verdict, report, export")
             analyses = analyses_at(outcomes, past, final)
             machine = machine_in_words(comparison.threads)
-            content = results(
+            content, answers = results(
                 outcomes, splits, analyses, data=data, machine=machine, command=command
             )
             content = replace(content, diagnosis=kept_diagnosis(content, out))
             content = _judged(outcomes, content, analyses)
             content = reported(outcomes, splits, content, export_anyway, run)
+            write_answers(answers, out / ANSWERS)
         if kept is None:
             shutil.rmtree(out / "features", ignore_errors=True)
     return content

@@ -38,7 +38,7 @@ class Row:
             right or wrong.
         confusion: predictions of several runs, gold, labels → their confusion matrix, or None.
         questions: gold, probabilities, labels → what is asked of each example, one by one.
-        constant: an example, the answer to everything → the prediction for the example.
+        constant: the gold label of an example, the answer to everything → its prediction.
         simple_models: name of each model that is tried first → train, dev, the scored examples, and
             the score of answers on dev → the answers on the scored ones.
         untrained_models: outcomes, a split → name of each encoder that answers without training →
@@ -58,7 +58,7 @@ class Row:
     questions: Callable[[list, np.ndarray, Sequence[str]], list[classification.Question]] = (
         classification.one_question
     )
-    constant: Callable[[Any, Any], Any] = lambda example, answer: answer
+    constant: Callable[[Any, Any], Any] = lambda gold, answer: answer
     simple_models: Mapping[str, Callable[..., list]] = field(default_factory=dict)
     untrained_models: Callable[[Outcomes, str], dict[str, list]] = no_similarities
     example: str | None = None

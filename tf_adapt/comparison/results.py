@@ -3,12 +3,13 @@
 Imports no TensorFlow.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tf_adapt.comparison.answers import disagreements, fold_of_examples, predictions_of
-from tf_adapt.comparison.baseline import baseline_of, outcome_of
+from tf_adapt.comparison.baseline import baseline_of, gold_labels, outcome_of
 from tf_adapt.comparison.baselines.references import references
 from tf_adapt.comparison.cell_results import (
     CHOSEN_ON,
@@ -19,6 +20,8 @@ from tf_adapt.comparison.cell_results import (
 )
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.runs import CellRun
+from tf_adapt.comparison.kept.answers import KeptAnswers
+from tf_adapt.comparison.kept.scores import folds_of_items, tested
 from tf_adapt.comparison.plan.cells import Cell, different_settings
 from tf_adapt.comparison.plan.extension import in_words
 from tf_adapt.comparison.signal_results import signals_in_words
@@ -33,19 +36,15 @@ from tf_adapt.report.content import (
     BaselineScores,
     Content,
     LackingLabels,
-    ReferenceScores,
     ScoredItems,
     SizedCell,
     Teacher,
 )
-from tf_adapt.report.scored_cells import TRAINED, ScoredCell
+from tf_adapt.report.scored_cells import TRAINED
 from tf_adapt.runs.finished_run import chain_in_words, module_in_words
 from tf_adapt.runs.slices import members_of
-from tf_adapt.statistics.pairs import above_baseline, compare_pairs, with_larger_designs
-from tf_adapt.statistics.scores import of_groups, score_of
+from tf_adapt.statistics.scores import of_groups
 from tf_adapt.tasks.kinds import metrics_of
-
-Rows = dict[str, np.ndarray]  # by cell
 
 
 def results(
@@ -56,8 +55,9 @@ def results(
     data: dict[str, str],
     machine: str,
     command: str,
-) -> Content:
-    """The content of the report: cells, paired tests, data and versions; without the verdict.
+) -> tuple[Content, KeptAnswers]:
+    """The content of the report: cells, paired tests, data and versions; without the verdict. With
+    it the answers that it is computed from.
 
     Args:
         data, machine, command: as in the content.
@@ -84,20 +84,13 @@ def results(
         },
         {run.cell.config.encoder.handle: outcomes.metrics(run)["family"] for run in finished},
     )
-    rows = _rows(outcomes, scored)
-    statistics = _of_items(rows, scored.groups)
-    slices = comparison.slices
-    members = members_of(slices, examples, splits.kind)
     shown = [scored_cell(outcomes, cell, scored) for cell in cells]
-    folds = _folds(outcomes, scored)
-    any_failed = any(cell.results.failed.total for cell in shown)
-    with_failed = _with_failed(rows, shown, scored.baseline.statistics) if any_failed else {}
     signals = signals_in_words(outcomes, metric)
     curves = None
     if len(of_sizes) > 1:
         sizes = [_size(of_size, scored) for of_size in of_sizes]
         curves = learning_curves(metric, sizes, shown, analyses.number)
-    return Content(
+    content = Content(
         summary=comparison.summary,
         dataset=splits.name,
         kind=splits.kind,
@@ -112,8 +105,12 @@ def results(
             count=int(scored.groups.max()) + 1,
             text=items_in_words(examples, scored.groups),
             # Folds share no text with each other.
-            overlap_with_train=0 if folds else overlap(splits.examples["train"], examples),
-            overlap_with_dev=0 if folds else overlap(splits.examples[CHOSEN_ON], examples),
+            overlap_with_train=0
+            if comparison.folds
+            else overlap(splits.examples["train"], examples),
+            overlap_with_dev=0
+            if comparison.folds
+            else overlap(splits.examples[CHOSEN_ON], examples),
         ),
         seeds=list(comparison.seeds),
         folds=comparison.folds or None,
@@ -123,21 +120,8 @@ def results(
         look=analyses.number,
         cells=shown,
         learning_curves=curves,
-        pairs=with_larger_designs(
-            compare_pairs(metric, statistics, analyses.number, analyses.standing, folds),
-            metric,
-            statistics,
-            folds,
-        ),
-        pairs_with_failed=compare_pairs(
-            metric,
-            _of_items(with_failed, scored.groups),
-            analyses.number,
-            folds=_folds(outcomes, scored, failed=True) if any_failed else {},
-        ),
-        baseline=_baseline(scored, statistics, analyses.number, folds),
-        references=_references(outcomes, scored, statistics, analyses.number, folds),
-        slices=data_slices(slices, members, metric, rows, scored.groups, analyses.number, folds),
+        pairs=[],
+        baseline=_baseline(scored),
         disagreements=disagreements(outcomes, splits, SCORED_ON, scored.predictions),
         versions=first.get("versions", {}),
         modules={
@@ -152,6 +136,48 @@ def results(
         start=None if signals or not first.get("start") else chain_in_words(first["start"]),
         weak=splits.weak.facts if splits.weak and comparison.has_one_weak else None,
         signals=signals,
+    )
+    answers = _kept(outcomes, scored)
+    content = tested(content, answers, analyses.standing)
+    return _with_slices(content, outcomes, scored, answers), answers
+
+
+def _with_slices(
+    content: Content, outcomes: Outcomes, scored: Scored, answers: KeptAnswers
+) -> Content:
+    slices, kind = outcomes.comparison.slices, scored.splits.kind
+    if not slices:
+        return content
+    members = members_of(slices, scored.splits.examples[SCORED_ON], kind)
+    rows, folds = _rows(outcomes, scored), folds_of_items(content, answers)
+    found = data_slices(slices, members, content.metric, rows, scored.groups, content.look, folds)
+    return replace(content, slices=found)
+
+
+def _kept(outcomes: Outcomes, scored: Scored) -> KeptAnswers:
+    """All answers to the scored examples."""
+    cells, splits = outcomes.comparison.cells, scored.splits
+    of_cells = {
+        cell.name: {
+            run.seed: scored.predictions[run.folder]
+            for run in outcomes.final_runs(cell)
+            if run.folder in scored.predictions
+        }
+        for cell in cells
+    }
+    any_trained = any(_by_outcome(outcomes, cell, scored)[0] for cell in cells)
+    simple = references(outcomes, splits, scored.metric) if any_trained else []
+    folds = outcomes.comparison.folds
+    return KeptAnswers(
+        splits.scheme,
+        gold_labels(splits, SCORED_ON),
+        scored.groups,
+        of_cells,
+        {reference.name: reference.answers for reference in simple},
+        {
+            repeat: fold_of_examples(splits, folds, repeat)
+            for repeat in (outcomes.comparison.seeds if folds else ())
+        },
     )
 
 
@@ -237,43 +263,6 @@ def _by_outcome(
     ]
 
 
-def _folds(outcomes: Outcomes, scored: Scored, failed: bool = False) -> dict[str, np.ndarray]:
-    """Of a cross-validation, by cell the fold of each item, `[repeats, items]`, of the repeats that
-    trained, and then of those that failed; else empty."""
-    if not outcomes.comparison.folds:
-        return {}
-    of_repeats = _folds_of_repeats(outcomes, scored)
-    by_cell = {}
-    for cell in outcomes.comparison.cells:
-        trained, failures = _by_outcome(outcomes, cell, scored)
-        runs = [*trained, *(failures if failed else ())]
-        if trained:
-            by_cell[cell.name] = np.stack([of_repeats[run.seed] for run in runs])
-    return by_cell
-
-
-def _folds_of_repeats(outcomes: Outcomes, scored: Scored) -> dict[int, np.ndarray]:
-    """Of a cross-validation, by repeat the fold of each item."""
-    count = outcomes.comparison.folds
-    # Groups are whole in a fold, so that their first examples stand for them.
-    _, first = np.unique(scored.groups, return_index=True)
-    return {
-        repeat: fold_of_examples(scored.splits, count, repeat)[first]
-        for repeat in outcomes.comparison.seeds
-    }
-
-
-def _with_failed(
-    rows: dict[str, np.ndarray], cells: list[ScoredCell], baseline: np.ndarray
-) -> dict[str, np.ndarray]:
-    """The rows of `_rows`, and for each failed seed of a cell those of the baseline."""
-    failed = {cell.id: cell.results.failed.total for cell in cells}
-    return {
-        name: np.concatenate([trained, np.broadcast_to(baseline, (failed[name], *baseline.shape))])
-        for name, trained in rows.items()
-    }
-
-
 def _of_items(rows: dict[str, np.ndarray], groups: np.ndarray) -> dict[str, np.ndarray]:
     """The statistics of the items of the tests, `[seeds, items, k]`."""
     return {
@@ -281,30 +270,11 @@ def _of_items(rows: dict[str, np.ndarray], groups: np.ndarray) -> dict[str, np.n
     }
 
 
-def _baseline(scored: Scored, statistics: Rows, analysis: int, folds: Rows) -> BaselineScores:
-    baseline, answer = scored.baseline, scored.baseline.answer
-    rows = of_groups(baseline.statistics, scored.groups)
+def _baseline(scored: Scored) -> BaselineScores:
+    answer = scored.baseline.answer
     return BaselineScores(
         answer=list(answer) if isinstance(answer, tuple) else answer,
-        score=baseline.scores[SCORED_ON],
-        chosen_on=baseline.scores[CHOSEN_ON],
-        cells=above_baseline(scored.metric, statistics, rows, analysis, folds),
+        score=scored.baseline.scores[SCORED_ON],
+        chosen_on=scored.baseline.scores[CHOSEN_ON],
+        cells={},
     )
-
-
-def _references(
-    outcomes: Outcomes, scored: Scored, statistics: Rows, analysis: int, folds: Rows
-) -> list[ReferenceScores]:
-    if not statistics:
-        return []
-    found = references(outcomes, scored.splits, scored.metric)
-    rows = _of_items({reference.name: reference.statistics for reference in found}, scored.groups)
-    own = np.stack([*_folds_of_repeats(outcomes, scored).values()]) if folds else None
-    return [
-        ReferenceScores(
-            name=name,
-            score=float(score_of(scored.metric, of_model.sum(axis=1)).mean()),
-            cells=above_baseline(scored.metric, statistics, of_model, analysis, folds, own),
-        )
-        for name, of_model in rows.items()
-    ]

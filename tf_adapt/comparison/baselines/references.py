@@ -20,37 +20,25 @@ MOST_EXAMPLES = 100_000
 
 @dataclass(frozen=True)
 class Reference:
-    """A simple model, and its `item_statistics` on the scored split.
+    """A simple model, and its answers to the scored examples.
 
-    Shapes: statistics `[seeds, examples, k]`; the seeds differ where each trains on another part of
-    train.
+    Attributes:
+        answers: `[seeds][examples]`; the seeds differ where each trains on another part of train.
     """
 
     name: str
-    statistics: np.ndarray
+    answers: list[list]
 
 
 def references(outcomes: Outcomes, splits: Splits, metric: str) -> list[Reference]:
     """The simple models of the kind of task, none for span extraction."""
     row = KINDS[splits.kind]
     fitted = [
-        Reference(
-            name,
-            np.stack(
-                [
-                    _statistics(splits, metric, answers)
-                    for answers in _answers(outcomes, splits, metric, name)
-                ]
-            ),
-        )
-        for name in row.simple_models
+        Reference(name, _answers(outcomes, splits, metric, name)) for name in row.simple_models
     ]
     seeds = len(outcomes.comparison.seeds)
     return fitted + [
-        Reference(
-            name,
-            np.repeat(_statistics(splits, metric, values)[None], seeds, axis=0),
-        )
+        Reference(name, [values] * seeds)
         for name, values in row.untrained_models(outcomes, SCORED_ON).items()
     ]
 
@@ -59,7 +47,7 @@ def dev_scores(splits: Splits, metric: str) -> list[float]:
     """The scores on dev of the simple models that train, which chose their penalties there."""
     train, names = splits.examples["train"][:MOST_EXAMPLES], KINDS[splits.kind].simple_models
     answers = [fitted_answers(splits, metric, name, train, CHOSEN_ON) for name in names]
-    sums = [_statistics(splits, metric, of_model, CHOSEN_ON).sum(0) for of_model in answers]
+    sums = [_statistics(splits, metric, of_model).sum(0) for of_model in answers]
     return [float(score_of(metric, of_model)) for of_model in sums]
 
 
@@ -71,7 +59,7 @@ def fitted_answers(
     dev, scored = splits.examples[CHOSEN_ON], splits.examples[split]
 
     def score(answers: list) -> float:
-        sums = _statistics(splits, metric, answers, CHOSEN_ON).sum(0)
+        sums = _statistics(splits, metric, answers).sum(0)
         return float(score_of(metric, sums))
 
     return KINDS[splits.kind].simple_models[name](train, dev, scored, score)
@@ -102,6 +90,6 @@ def _of_folds(outcomes: Outcomes, splits: Splits, metric: str, name: str, repeat
     return answers
 
 
-def _statistics(splits: Splits, metric: str, answers: list, split: str = SCORED_ON) -> np.ndarray:
-    gold = gold_answers(splits.examples[split], splits.kind)
+def _statistics(splits: Splits, metric: str, answers: list) -> np.ndarray:
+    gold = gold_answers(splits.examples[CHOSEN_ON], splits.kind)
     return item_statistics(metric, answers, gold, splits.labels, splits.scheme)

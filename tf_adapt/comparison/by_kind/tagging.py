@@ -1,12 +1,12 @@
 """Tagging: the baseline, the head to compare, and the lines of a first config."""
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import chain
 
 from hub_modules.families import has_words
 from tf_adapt.comparison.by_kind.classification import label_phrase, labels_of_train
 from tf_adapt.comparison.plan.sections import EncoderEntry
-from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.tasks.tag_schemes import WORDS
 
@@ -18,9 +18,9 @@ def constant_tag(splits: Splits) -> str:
     return Counter(chain.from_iterable(labels_of_train(splits))).most_common(1)[0][0]
 
 
-def for_each_word(sentence: TaggedSentence, tag: str) -> list[str]:
-    """The tag for each word."""
-    return [tag] * len(sentence.words)
+def for_each_word(tags: Sequence[str], tag: str) -> list[str]:
+    """The tag for each word of a sentence, by its gold tags."""
+    return [tag] * len(tags)
 
 
 def tag_phrase(answer: str) -> str:

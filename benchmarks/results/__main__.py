@@ -1,0 +1,48 @@
+"""`python -m benchmarks.results add DIR`: puts a finished comparison among the published ones;
+`make results` (`python -m benchmarks.results write`) then writes the pages from all of them.
+
+    python -m benchmarks.results add comparisons/table2_mrpc     # → docs/results/table2_mrpc/
+
+DIR is the folder of `tf-adapt compare … --out DIR`, with `report.json` and `answers.jsonl.gz`.
+Where an earlier version made it, the comparison's command, given again, writes the second file
+(and trains nothing). Adding needs no data and no modules.
+"""
+
+from pathlib import Path
+
+import click
+
+from benchmarks.results.adding import add
+from tf_adapt.errors import TfAdaptError
+
+PATH = click.Path(file_okay=False, path_type=Path)
+
+
+@click.group()
+def main() -> None:
+    """The published comparisons."""
+
+
+@main.command("add")
+@click.argument(
+    "folders",
+    nargs=-1,
+    required=True,
+    metavar="DIR…",
+    type=click.Path(file_okay=False, path_type=Path),
+)
+@click.option("--name", help="Of its folder in docs/results, for one DIR [the name of DIR].")
+def add_command(folders: tuple[Path, ...], name: str | None) -> None:
+    """Puts finished comparisons (DIR…) into docs/results."""
+    if name is not None and len(folders) > 1:
+        raise click.UsageError("--name: expected one DIR")
+    for folder in folders:
+        try:
+            target = add(folder, name or folder.absolute().name.lower().replace("-", "_"))
+        except TfAdaptError as error:
+            raise click.ClickException(str(error)) from None
+        click.echo(f"{folder} → {target}")
+
+
+if __name__ == "__main__":
+    main()

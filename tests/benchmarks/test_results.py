@@ -1,0 +1,80 @@
+"""`python -m benchmarks.results`: what is published of a comparison."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import report_contents
+from click.testing import CliRunner
+
+from benchmarks.results.__main__ import main
+from benchmarks.results.adding import add
+from tf_adapt.comparison.kept.answers import FILE, KeptAnswers, write_answers
+from tf_adapt.comparison.kept.scores import read_rescored, rescored
+from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.report.content import to_json
+
+LABELS = report_contents.LABELS
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """The folder of a comparison: ❄ at 60 %, 🔥 at 80."""
+    folder, random = tmp_path / "SICK-E", np.random.default_rng(0)
+    gold = random.choice(LABELS, 100).tolist()
+    other = dict(zip(LABELS, LABELS[1:] + LABELS[:1], strict=True))
+    cells, answers = [], {}
+    for name, share in (("feature_extraction", 0.6), ("fine_tuning", 0.8)):
+        cell = report_contents.cell("bert_small", name, [share] * 3)
+        wrong = [random.permutation(100) >= 100 * share for _ in range(3)]
+        answers[cell.id] = {
+            seed: [
+                other[label] if is_wrong else label
+                for label, is_wrong in zip(gold, of, strict=True)
+            ]
+            for seed, of in enumerate(wrong)
+        }
+        cells.append(cell)
+    content = report_contents.comparison(cells)
+    kept = KeptAnswers("", gold, np.arange(100), answers)
+    content = replace(
+        content,
+        examples=content.examples | {content.scored_on: 100},
+        command=f"tf-adapt compare configs/small/table2.yaml --out {folder}",
+    )
+    folder.mkdir()
+    report = json.dumps(to_json(rescored(content, kept)))
+    (folder / "report.json").write_text(report)
+    write_answers(kept, folder / FILE)
+    return folder
+
+
+def test_a_comparison_is_added_without_texts_and_places(finished, tmp_path):
+    target = add(finished, "sick_e", tmp_path / "home")
+    assert target == tmp_path / "home" / "sick_e"
+    assert sorted(path.name for path in target.iterdir()) == [FILE, "report.json"]
+    content, answers = read_rescored(target)
+    assert [cell.results.mean for cell in content.cells] == pytest.approx([0.6, 0.8])
+    assert content.command.endswith("--out comparisons/sick_e")
+    assert content.disagreements == [] and str(tmp_path) not in (target / "report.json").read_text()
+    before = {path.name: path.read_bytes() for path in target.iterdir()}
+    add(target, "sick_e_again", tmp_path / "home")
+    assert (tmp_path / "home/sick_e_again" / FILE).read_bytes() == before[FILE]
+
+
+def test_answers_of_another_comparison_are_refused(finished, tmp_path):
+    content = json.loads((finished / "report.json").read_text())
+    content["cells"][0]["scores"][1] = 0.61
+    (finished / "report.json").write_text(json.dumps(content))
+    with pytest.raises(ArtifactError, match="that score 0.6100 as in report.json, got 0.6"):
+        add(finished, "sick_e", tmp_path / "home")
+    content["examples"]["test"] = 99
+    (finished / "report.json").write_text(json.dumps(content))
+    with pytest.raises(ArtifactError, match="answers of the cells and the 99 scored examples"):
+        add(finished, "sick_e", tmp_path / "home")
+    with pytest.raises(ConfigError, match="--name: expected small letters"):
+        add(finished, "../x", tmp_path / "home")
+    (finished / FILE).unlink()
+    result = CliRunner().invoke(main, ["add", str(finished)])
+    assert result.exit_code == 1 and FILE in result.output

@@ -1,0 +1,174 @@
+"""Scores and tests of a comparison from its answers alone. Imports no TensorFlow."""
+
+from collections.abc import Collection
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+
+from tf_adapt.comparison.diagnosis.report_reading import read_content
+from tf_adapt.comparison.kept.answers import FILE, KeptAnswers, read_answers
+from tf_adapt.comparison.kinds import KINDS
+from tf_adapt.errors import ArtifactError
+from tf_adapt.report.content import Content, ReferenceScores
+from tf_adapt.report.scored_cells import TRAINED, ScoredCell
+from tf_adapt.statistics.alpha_spending import level_of
+from tf_adapt.statistics.pairs import above_baseline, compare_pairs, with_larger_designs
+from tf_adapt.statistics.relation import PairTest
+from tf_adapt.statistics.scores import item_statistics, of_groups, score_of, summary
+
+Rows = dict[str, np.ndarray]  # by cell
+
+
+def read_rescored(folder: Path) -> tuple[Content, KeptAnswers]:
+    """The report of a folder with the scores and tests of its answers, and these.
+
+    Raises:
+        ArtifactError: as `read_content` and `read_answers`; the two are not of one comparison.
+    """
+    content, answers = read_content(folder), read_answers(folder / FILE)
+    examples = content.examples[content.scored_on]
+    if set(answers.cells) - {cell.id for cell in content.cells} or len(answers.gold) != examples:
+        raise ArtifactError(
+            f"{folder / FILE}: expected answers of the cells and the {examples} scored examples of "
+            "the report beside it, got others; take both from one comparison"
+        )
+    return rescored(content, answers), answers
+
+
+def rescored(content: Content, answers: KeptAnswers) -> Content:
+    """The content with scores and tests computed anew from the answers. Which seeds trained, and
+    what earlier analyses decided, is the content's."""
+    cells = [_with_scores(cell, content, answers) for cell in content.cells]
+    alpha = level_of(content.look)
+    standing = {
+        (pair.a, pair.b) if pair.difference > 0 else (pair.b, pair.a)
+        for pair in content.pairs
+        if pair.decided and (pair.p_holm is None or pair.p_holm > alpha)
+    }
+    return tested(replace(content, cells=cells), answers, standing)
+
+
+def tested(
+    content: Content, answers: KeptAnswers, standing: Collection[tuple[str, str]] = ()
+) -> Content:
+    """The content with the tests of pairs, of cells against the baseline, and of simple models.
+
+    Args:
+        standing: see `compare_pairs`.
+    """
+    metric = content.metric
+    rows = {cell.id: rows for cell in content.cells if (rows := _trained(cell, content, answers))}
+    statistics = {name: _of_items(some, content, answers) for name, some in rows.items()}
+    (constant,) = _of_items([_constant(content, answers)], content, answers)
+    folds = folds_of_items(content, answers)
+    pairs = compare_pairs(metric, statistics, content.look, standing, folds)
+    return replace(
+        content,
+        pairs=with_larger_designs(pairs, metric, statistics, folds),
+        pairs_with_failed=_with_failed(content, answers, statistics, constant),
+        baseline=replace(
+            content.baseline,
+            score=float(score_of(metric, constant.sum(0))),
+            cells=above_baseline(metric, statistics, constant, content.look, folds),
+        ),
+        references=_references(content, answers, statistics, folds),
+    )
+
+
+def _of_items(runs: list[list], content: Content, answers: KeptAnswers) -> np.ndarray:
+    """The statistics of the items of the tests, `[runs, items, k]`."""
+    return np.stack([of_groups(_statistics(one, content, answers), answers.items) for one in runs])
+
+
+def _statistics(of_run: list, content: Content, answers: KeptAnswers) -> np.ndarray:
+    return item_statistics(content.metric, of_run, answers.gold, content.labels, answers.scheme)
+
+
+def _ended(cell: ScoredCell, content: Content) -> dict[int, str | None]:
+    return dict(zip(content.seeds, cell.results.outcomes, strict=True))
+
+
+def _trained(cell: ScoredCell, content: Content, answers: KeptAnswers) -> list[list]:
+    ended, of_cell = _ended(cell, content), answers.cells.get(cell.id, {})
+    return [of_cell[seed] for seed, end in ended.items() if end == TRAINED]
+
+
+def folds_of_items(content: Content, answers: KeptAnswers, failed: bool = False) -> Rows:
+    """By cell the fold of each item, of the repeats that trained, and then of those that failed."""
+    if not content.folds:
+        return {}
+    of_repeats, found = _folds_of_repeats(answers), {}
+    for cell in content.cells:
+        ended = _ended(cell, content)
+        repeats = [seed for seed, end in ended.items() if end == TRAINED]
+        others = [seed for seed, end in ended.items() if end not in (TRAINED, None)]
+        if repeats:
+            some = [*repeats, *(others if failed else ())]
+            found[cell.id] = np.stack([of_repeats[repeat] for repeat in some])
+    return found
+
+
+def _folds_of_repeats(answers: KeptAnswers) -> dict[int, np.ndarray]:
+    # Items are whole in a fold, so that their first examples stand for them.
+    _, first = np.unique(answers.items, return_index=True)
+    return {repeat: folds[first] for repeat, folds in answers.folds.items()}
+
+
+def _constant(content: Content, answers: KeptAnswers) -> list:
+    """The baseline's answer to everything."""
+    answer = content.baseline.answer
+    answer = tuple(answer) if isinstance(answer, list) else answer
+    constant = KINDS[content.kind].constant
+    return [constant(gold, answer) for gold in answers.gold]
+
+
+def _with_failed(
+    content: Content, answers: KeptAnswers, statistics: Rows, constant: np.ndarray
+) -> list[PairTest]:
+    """The tests with the baseline's answers for failed seeds; empty where none failed."""
+    failed = {cell.id: cell.results.failed.total for cell in content.cells}
+    if not any(failed.values()):
+        return []
+    rows = {
+        name: np.concatenate([trained, np.broadcast_to(constant, (failed[name], *constant.shape))])
+        for name, trained in statistics.items()
+    }
+    folds = folds_of_items(content, answers, failed=True)
+    return compare_pairs(content.metric, rows, content.look, folds=folds)
+
+
+def _references(
+    content: Content, answers: KeptAnswers, statistics: Rows, folds: Rows
+) -> list[ReferenceScores]:
+    if not statistics:
+        return []
+    own, found = np.stack([*_folds_of_repeats(answers).values()]) if folds else None, []
+    for name, of_seeds in answers.references.items():
+        rows = _of_items(of_seeds, content, answers)
+        score = float(score_of(content.metric, rows.sum(axis=1)).mean())
+        cells = above_baseline(content.metric, statistics, rows, content.look, folds, own)
+        found.append(ReferenceScores(name=name, score=score, cells=cells))
+    return found
+
+
+def _with_scores(cell: ScoredCell, content: Content, answers: KeptAnswers) -> ScoredCell:
+    """The cell with the scores of its answers; seeds without them keep none."""
+    ended, of_cell = _ended(cell, content), answers.cells.get(cell.id, {})
+    scores = [
+        float(score_of(content.metric, _statistics(of_cell[seed], content, answers).sum(0)))
+        if seed in of_cell
+        else None
+        for seed in ended
+    ]
+    trained = [score for score, end in zip(scores, ended.values(), strict=True) if end == TRAINED]
+    used = trained or [score for score in scores if score is not None]
+    counted = [content.baseline.score if score is None else score for score in scores]
+    nothing = dict.fromkeys(("mean", "deviation", "min", "max"))
+    results = replace(
+        cell.results,
+        scores=scores,
+        **(asdict(summary(used)) if used else nothing),
+        mean_of_all=float(np.mean(counted)) if any(ended.values()) else None,
+    )
+    return replace(cell, results=results)
