@@ -12,8 +12,6 @@ from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.running import run_all
 from tf_adapt.comparison.extending import extend, outcomes_of
 from tf_adapt.comparison.inputs import check_new_students, checked_splits, input_hashes
-from tf_adapt.comparison.kept.answers import FILE as ANSWERS
-from tf_adapt.comparison.kept.answers import write_answers
 from tf_adapt.comparison.plan.cells import Comparison
 from tf_adapt.comparison.record import as_begun, begin, is_begun, read_record, write_record
 from tf_adapt.comparison.results import results
@@ -95,8 +93,7 @@ def compare(
             )
             content = replace(content, diagnosis=kept_diagnosis(content, out))
             content = _judged(outcomes, content, analyses)
-            content = reported(outcomes, splits, content, export_anyway, run)
-            write_answers(answers, out / ANSWERS)
+            content = reported(outcomes, splits, content, answers, export_anyway, run)
         if kept is None:
             shutil.rmtree(out / "features", ignore_errors=True)
     return content

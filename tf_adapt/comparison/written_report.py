@@ -12,6 +12,8 @@ from tf_adapt.comparison.cell_results import SCORED_ON
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.runs import CellRun
 from tf_adapt.comparison.extending import Run
+from tf_adapt.comparison.kept.answers import FILE as ALL_ANSWERS
+from tf_adapt.comparison.kept.answers import KeptAnswers, write_answers
 from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.comparison.winner_export import cell_to_export, export_best
 from tf_adapt.data.gold_answers import gold_answers
@@ -36,11 +38,17 @@ FILES = (CONFUSION, ERRORS, LABEL_ERRORS)
 
 
 def reported(
-    outcomes: Outcomes, splits: Splits, content: Content, anyway: bool, run: Run
+    outcomes: Outcomes,
+    splits: Splits,
+    content: Content,
+    answers: KeptAnswers,
+    anyway: bool,
+    run: Run,
 ) -> Content:
     """The content with the place of the export and of the answers, after all is written.
 
     Args:
+        answers: all that the content is computed from.
         run: trains what is to be exported, with folds a model of all examples.
     """
     try:
@@ -50,6 +58,7 @@ def reported(
         content = replace(content, verdict=replace(content.verdict, exported=exported))
     finally:  # the report is written even if the export fails
         content = _with_answer_files(content, outcomes, splits)
+        write_answers(answers, outcomes.out / ALL_ANSWERS)
         write_report(content, outcomes.out)
     return content
 

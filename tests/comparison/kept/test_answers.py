@@ -58,7 +58,7 @@ def test_answers_of_every_form_come_back(gold, tmp_path):
         )[:-9],
     ],
 )
-def test_a14_a_damaged_file_of_answers(content, tmp_path):
+def test_a_damaged_file_of_answers(content, tmp_path):
     (tmp_path / "answers").write_bytes(content)
     with pytest.raises(ArtifactError, match="answers: expected .* give the command of the compar"):
         read_answers(tmp_path / "answers")
