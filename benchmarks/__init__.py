@@ -1,1 +1,1 @@
-"""What the library costs beside what a user would pick instead; see docs/benchmarks.md."""
+"""What the library costs beside what a user would pick instead; see docs/speed.md."""

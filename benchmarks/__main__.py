@@ -16,7 +16,7 @@ from benchmarks.settings import Settings
 from benchmarks.side_by_side.child import NoAnswerError
 from benchmarks.side_by_side.environments import ROOT, use_two_cores
 from benchmarks.side_by_side.machine import machine, processor
-from benchmarks.side_by_side.page import page, table
+from benchmarks.side_by_side.page import section, table
 from benchmarks.side_by_side.summary import our_failure, problems
 from benchmarks.side_by_side.turns import measured
 from hub_modules.storage.files import write_text
@@ -38,6 +38,7 @@ BENCHMARKS = {
     "engines": "engines",
     "quickstart": "quickstart",
 }
+NUMBERS = "benchmarks.json"
 
 
 @click.command()
@@ -45,7 +46,6 @@ BENCHMARKS = {
 @click.option(
     "--shared",
     envvar="TF_ADAPT_SHARED",
-    required=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The folder with data and models [TF_ADAPT_SHARED].",
 )
@@ -57,18 +57,28 @@ BENCHMARKS = {
     help="MiniLM as a module of ours.",
 )
 @click.option("--quick", is_flag=True, help="Next to no work, one turn; writes nothing.")
+@click.option("--show", is_flag=True, help="Print what was measured before; nothing is run.")
 @click.option(
     "--out",
     default=ROOT / "docs",
     type=click.Path(path_type=Path),
-    help="The folder of benchmarks.md and benchmarks.json [docs].",
+    help=f"The folder of {NUMBERS} [docs].",
 )
-def main(names: tuple[str, ...], shared: Path, minilm: Path, quick: bool, out: Path) -> None:
+def main(
+    names: tuple[str, ...], shared: Path | None, minilm: Path, quick: bool, show: bool, out: Path
+) -> None:
     """Runs the named benchmarks (all of them without a name) and writes what they measured.
 
-    What was measured before under other names, or on other processors, stays in the page. Names:
-    see BENCHMARKS in benchmarks/__main__.py.
+    What was measured before under other names, or on other processors, stays. Names: see
+    BENCHMARKS in benchmarks/__main__.py.
     """
+    if show:
+        for name, result in recorded(out).items():
+            if name in (names or BENCHMARKS):
+                click.echo(section(name, result))
+        return
+    if shared is None:
+        raise click.UsageError("--shared: missing; or set TF_ADAPT_SHARED")
     if not (minilm / "manifest.json").is_file():
         raise click.UsageError(
             f"--minilm {minilm}: no module there; make it: tf-adapt module convert --from "
@@ -120,15 +130,19 @@ def _result(about: str, binding: str, load: float, measurements: list, notes: li
     }
 
 
+def recorded(out: Path) -> dict[str, Any]:
+    """What was measured before, by name."""
+    path = out / NUMBERS
+    return json.loads(path.read_text("utf-8")) if path.exists() else {}
+
+
 def write(out: Path, name: str, result: dict[str, Any]) -> None:
-    """Puts the result beside those of other names and processors; writes the page of all."""
-    path = out / "benchmarks.json"
-    results = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    """Puts the result beside those of other names and processors."""
+    results = recorded(out)
     others = results.get(name, {}).get("processors", {})
     about, here = result["about"], {key: result[key] for key in result if key != "about"}
     results[name] = {"about": about, "processors": others | {processor(): here}}
-    write_text(path, json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-    write_text(out / "benchmarks.md", page(results))
+    write_text(out / NUMBERS, json.dumps(results, indent=1, ensure_ascii=False) + "\n")
 
 
 def _say(text: str) -> None:

@@ -4,40 +4,17 @@ from typing import Any
 
 from benchmarks.side_by_side.summary import agrees, median, problems, ratios, reached, spread
 
-_INTRODUCTION = """# Benchmarks
-
-Written by `python -m benchmarks`; do not edit. The times of all turns are in `benchmarks.json`.
-
-How to read it:
-
-- A column holds what one processor did. All its lines were measured in one run, in turns A B A B …,
-  each in a process of its own that was warmed up, with two threads on two cores unless its last
-  line says otherwise.
-- The first line: the median time over the turns (the fastest to the slowest); how much work that is
-  in a second, where it can be counted; the most memory that the process held while it worked,
-  weights and libraries included.
-- The other lines have a *ratio* too: this line's time / the first line's in the same turn, the
-  median over the turns (the smallest to the largest); above 1 the first line is faster.
-- *difference*: the largest absolute difference of the outputs from the first line's, on any of the
-  processors (what is allowed).
-- *target*: the ratio to reach, or the time to stay below; **missed** stands where it is missed.
-"""
-
 # Processor → one measurement of the same work.
 Columns = dict[str, dict[str, Any]]
 
 
-def page(results: dict[str, dict[str, Any]]) -> str:
-    """The page of all results.
+def section(name: str, result: dict[str, Any]) -> str:
+    """What was measured under one name.
 
     Args:
-        results: by benchmark `{"about": …, "processors": {processor: {"machine": …,
-            "measurements": […], "notes": […]}}}`.
+        result: `{"about": …, "processors": {processor: {"machine": …, "measurements": […],
+            "notes": […]}}}`.
     """
-    return "\n".join([_INTRODUCTION, *(_section(name, results[name]) for name in sorted(results))])
-
-
-def _section(name: str, result: dict[str, Any]) -> str:
     lines = [f"## {name}", "", result["about"], ""]
     for columns in _by_work(result["processors"]):
         lines += [*table(columns), ""]

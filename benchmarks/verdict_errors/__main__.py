@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks.verdict_errors.page import page, section
+from benchmarks.verdict_errors.page import section, summary, with_summary
 from benchmarks.verdict_errors.simulating import above_goal, simulated_row
 from hub_modules.storage.files import write_text
 from tf_adapt.version import __version__
@@ -35,7 +35,8 @@ CASES = (
     "folds",
     "choosing-in-folds",
 )
-OUT = Path(__file__).parents[2] / "docs" / "verdict_errors.md"
+DOCS = Path(__file__).parents[2] / "docs"
+NUMBERS, PAGE = "verdict_errors.json", "verdict.md"
 
 
 @click.command()
@@ -43,18 +44,24 @@ OUT = Path(__file__).parents[2] / "docs" / "verdict_errors.md"
 @click.option(
     "--comparisons", default=10_000, show_default=True, type=click.IntRange(1), help="Of each row."
 )
+@click.option("--show", is_flag=True, help="Print what was simulated before; nothing is run.")
 @click.option(
     "--out",
-    default=OUT,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The page; its numbers go beside it, as JSON [docs/verdict_errors.md].",
+    default=DOCS,
+    type=click.Path(file_okay=False, path_type=Path),
+    help=f"The folder of {NUMBERS}, and of the page with the summary [docs].",
 )
-def main(names: tuple[str, ...], comparisons: int, out: Path) -> None:
-    """Simulates the named cases (all of them without a name) and writes the page.
+def main(names: tuple[str, ...], comparisons: int, show: bool, out: Path) -> None:
+    """Simulates the named cases (all of them without a name); writes numbers and their summary.
 
-    What was simulated before under other names stays in the page. Cases: see CASES in
+    What was simulated before under other names stays. Cases: see CASES in
     benchmarks/verdict_errors/__main__.py.
     """
+    if show:
+        for name, result in recorded(out).items():
+            if name in (names or CASES):
+                click.echo("\n" + section(name, module_of(name), result))
+        return
     for name in names or CASES:
         result = run(name, comparisons)
         click.echo("\n" + section(name, module_of(name), result))
@@ -85,15 +92,21 @@ def run(name: str, comparisons: int) -> dict[str, Any]:
     }
 
 
+def recorded(out: Path) -> dict[str, Any]:
+    """What was simulated before, by case."""
+    path = out / NUMBERS
+    return json.loads(path.read_text("utf-8")) if path.exists() else {}
+
+
 def write(out: Path, name: str, result: dict[str, Any]) -> None:
-    """Puts the result beside those of other cases, and writes the page of all of them."""
-    path = out.with_suffix(".json")
-    results = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    results[name] = result
-    write_text(path, json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-    # As it is read again, so that the page is the same.
-    read = json.loads(path.read_text("utf-8"))
-    write_text(out, page(read, {case: module_of(case) for case in CASES}, path.name))
+    """Puts the result beside those of other cases, and their summary into the page."""
+    text = json.dumps(recorded(out) | {name: result}, indent=1, ensure_ascii=False)
+    write_text(out / NUMBERS, text + "\n")
+    page = out / PAGE
+    if page.exists():
+        # As it is read again, so that the page is the same.
+        table = summary(recorded(out), {case: module_of(case) for case in CASES})
+        write_text(page, with_summary(page.read_text("utf-8"), table))
 
 
 if __name__ == "__main__":

@@ -1,42 +1,11 @@
-"""The page of all cases."""
+"""What was simulated as Markdown: a case's own table, and one of all cases for a page."""
 
 from types import ModuleType
 from typing import Any
 
-INTRODUCTION = """\
-# How often a verdict misleads
+from benchmarks.verdict_errors.columns import Share
 
-Written by `python -m benchmarks.verdict_errors`; do not edit. The numbers are in `{json}` too.
-
-Comparisons whose truth is known are simulated: right and wrong answers, labels, predicted numbers
-and entities of runs whose expected scores are set, with test items that are hard or easy for all
-cells, for one cell, and for one run, and seeds that shift a run's expected score. What is drawn is
-given to the functions that judge a real comparison (`tf_adapt.statistics`).
-
-How to read it:
-
-- A row is a kind of comparison; its first columns say which.
-- *before*: each look at a comparison was tested at 5 % without memory of earlier ones, all seeds
-  counted (those that failed, and the one that chose the learning rate), each example was an item of
-  the test. *after*: what a comparison does now.
-- Unless said otherwise a number is the share of simulated comparisons, in per cent, ± one standard
-  error, in which any pair was decided, though no cell is ahead in truth. The goal is at most 6 %;
-  what is above it is **bold**.
-- Typical scores: 80 (accuracy, Pearson, span F1), 50 (Matthews). Two runs of a cell disagree on one
-  item in nine."""
-
-
-def page(results: dict[str, dict[str, Any]], cases: dict[str, ModuleType], json_name: str) -> str:
-    """Markdown of the results by case.
-
-    Args:
-        results: as `benchmarks.verdict_errors` keeps them.
-    """
-    blocks = [INTRODUCTION.format(json=json_name)]
-    for name, case in cases.items():
-        if name in results:
-            blocks.append(section(name, case, results[name]))
-    return "\n\n".join(blocks) + "\n"
+BEGIN, END = "<!-- simulated: begin -->", "<!-- simulated: end -->"
 
 
 def section(name: str, case: ModuleType, result: dict[str, Any]) -> str:
@@ -48,6 +17,44 @@ def section(name: str, case: ModuleType, result: dict[str, Any]) -> str:
         f"tf_adapt {result['version']}, NumPy {result['numpy']}, SciPy {result['scipy']}."
     )
     return "\n\n".join([f"## {name}: {title}", case.ABOUT, _table(case, rows), made])
+
+
+def summary(results: dict[str, dict[str, Any]], cases: dict[str, ModuleType]) -> str:
+    """A line a case: of each share that has a limit the highest of all rows.
+
+    Args:
+        results: as `benchmarks.verdict_errors` keeps them.
+    """
+    lines = [
+        "| case | what is simulated | rows | highest share, per cent (limit) |",
+        "| --- " * 4 + "|",
+    ]
+    for name, case in cases.items():
+        if name not in results:
+            continue
+        rows = results[name]["rows"]
+        highest = [
+            f"{column} {_highest(rows, column, share)} ({share.most:g})"
+            for column, share in case.COLUMNS.items()
+            if isinstance(share, Share)
+            and share.most is not None
+            and any(column in row["columns"] for row in rows)
+        ]
+        title = case.__doc__.strip().rstrip(".")
+        lines.append(f"| `{name}` | {title} | {len(rows)} | {'; '.join(highest)} |")
+    return "\n".join(lines)
+
+
+def with_summary(text: str, table: str) -> str:
+    """A page with the table in its place, between two marks."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n\n{table}\n\n{END}{after}"
+
+
+def _highest(rows: list[dict[str, Any]], column: str, share: Share) -> str:
+    found = [row["columns"][column] for row in rows if column in row["columns"]]
+    return share.text(max(found, key=lambda one: one["value"]))
 
 
 def _table(case: ModuleType, rows: list[dict[str, Any]]) -> str:

@@ -1,11 +1,11 @@
-"""Medians, ratios and their spread, computed with a pencil; the page of all recorded results."""
+"""Medians, ratios and their spread, computed with a pencil; the tables of what was recorded."""
 
-import json
-from pathlib import Path
+from click.testing import CliRunner
 
-from benchmarks.__main__ import BENCHMARKS, write
+from benchmarks.__main__ import BENCHMARKS, main, recorded, write
 from benchmarks.side_by_side import machine
-from benchmarks.side_by_side.page import page, table
+from benchmarks.side_by_side.environments import ROOT
+from benchmarks.side_by_side.page import section, table
 from benchmarks.side_by_side.summary import our_failure, problems
 
 
@@ -99,9 +99,9 @@ def test_a_new_result_stands_beside_those_of_other_processors(tmp_path, monkeypa
         monkeypatch.setattr("benchmarks.__main__.processor", lambda name=name: name)
         given = result(measurement(contestant("ours", [seconds])))
         write(tmp_path, "crf", given | {"about": "What it is."})
-    recorded = json.loads((tmp_path / "benchmarks.json").read_text("utf-8"))
-    assert list(recorded["crf"]["processors"]) == ["one", "another"]
-    text = (tmp_path / "benchmarks.md").read_text("utf-8")
+    found = recorded(tmp_path)
+    assert list(found["crf"]["processors"]) == ["one", "another"]
+    text = section("crf", found["crf"])
     assert "| ours | 4 s (4 s to 4 s), 512 MB | 2 s (2 s to 2 s), 512 MB |" in text
 
 
@@ -118,9 +118,11 @@ def test_names_of_processors(monkeypatch):
         assert machine.processor() == name
 
 
-def test_the_recorded_page_is_that_of_the_recorded_results():
+def test_what_is_recorded_is_shown():
     """Of several processors, work under other conditions, notes, failures, and durations."""
-    docs = Path(__file__).parents[2] / "docs"
-    recorded = json.loads((docs / "benchmarks.json").read_text("utf-8"))
-    assert set(recorded) == set(BENCHMARKS)
-    assert page(recorded) == (docs / "benchmarks.md").read_text("utf-8")
+    assert set(recorded(ROOT / "docs")) == set(BENCHMARKS)
+    done = CliRunner().invoke(main, ["--show", "crf", "heads"], env={"TF_ADAPT_SHARED": None})
+    assert done.exit_code == 0, done.output
+    titles = [line for line in done.output.splitlines() if line.startswith("## ")]
+    assert titles == ["## crf", "## heads"]
+    assert "| pytorch-crf | 6.89 ms, ratio 4.53" in done.output

@@ -4,18 +4,17 @@ V1, V2 and V3 are rows of the promises about the verdict: equal cells, seeds tha
 that belong together are decided in at most 6 % of the comparisons.
 """
 
-import json
-
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy.stats import ttest_ind, ttest_rel
 from sklearn.metrics import matthews_corrcoef
 
-from benchmarks.verdict_errors.__main__ import CASES, main, module_of
+from benchmarks.verdict_errors.__main__ import CASES, DOCS, main, module_of, recorded
 from benchmarks.verdict_errors.cases import groups, seeds_needed
 from benchmarks.verdict_errors.columns import GOAL, Mean, Quantiles, Share
 from benchmarks.verdict_errors.draws import TYPICAL, Items, TestSet, alone, scores_of_runs
+from benchmarks.verdict_errors.page import BEGIN, END, summary, with_summary
 from benchmarks.verdict_errors.rules import (
     decided_after,
     decided_before,
@@ -212,19 +211,22 @@ def test_v1_v2_v3_the_page_is_written_and_rates_stay_low(tmp_path, monkeypatch):
     }
     for name, row in chosen.items():
         monkeypatch.setattr(module_of(name), "ROWS", [row])
-    page = tmp_path / "page.md"
-    arguments = ["--comparisons", "200", "--out", str(page)]
+    page = tmp_path / "verdict.md"
+    page.write_text(f"Before.\n{BEGIN}\nold\n{END}\nAfter.\n", "utf-8")
+    arguments = ["--comparisons", "200", "--out", str(tmp_path)]
     # One after the other: what was simulated before stays.
     assert CliRunner().invoke(main, ["groups", *arguments]).exit_code == 0
     done = CliRunner().invoke(main, ["single", "failing", *arguments])
     assert done.exit_code == 0, done.output
-    text = page.read_text("utf-8")
-    assert [line for line in text.splitlines() if line.startswith("## ")] == [
-        "## single: Equal cells, one look",
-        "## failing: A cell whose seeds fail now and then",
-        "## groups: Equal cells, and items that belong together",
+    lines = page.read_text("utf-8").splitlines()
+    assert (lines[0], lines[-1]) == ("Before.", "After.")
+    assert [line.split(" | ")[:3] for line in lines if line.startswith("| `")] == [
+        ["| `single`", "Equal cells, one look", "1"],
+        ["| `failing`", "A cell whose seeds fail now and then", "1"],
+        ["| `groups`", "Equal cells, and items that belong together", "1"],
     ]
-    results = json.loads(page.with_suffix(".json").read_text("utf-8"))
+    text = CliRunner().invoke(main, ["--show", "--out", str(tmp_path)]).output
+    results = recorded(tmp_path)
     for name in chosen:
         [row] = results[name]["rows"]
         assert row["comparisons"] == 200
@@ -340,3 +342,10 @@ def test_v1_v2_v3_all_cases_stay_below_what_they_allow(name):
             if column in found and found[column]["value"] > most
         ]
     assert wrong == []
+
+
+def test_the_page_has_the_summary_of_what_is_recorded():
+    text = (DOCS / "verdict.md").read_text("utf-8")
+    table = summary(recorded(DOCS), {name: module_of(name) for name in CASES})
+    assert with_summary(text, table) == text
+    assert table.count("\n") == 1 + len(CASES)

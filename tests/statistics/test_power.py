@@ -1,6 +1,6 @@
 """The power of a design, against simulated comparisons."""
 
-import re
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,20 +21,17 @@ from tf_adapt.statistics.power import (
 )
 from tf_adapt.statistics.two_cells import compare_cells, sample_of, sample_of_values
 
-ERRORS = Path(__file__).parents[2] / "docs" / "verdict_errors.md"
-# | difference | items | seeds | first look before | first look after |
-ROW = re.compile(r"\| (\d) \| ([\d,]+) \| (\d+) \| [\d.]+ ± [\d.]+ \| ([\d.]+) ± ([\d.]+) \|")
+ERRORS = Path(__file__).parents[2] / "docs" / "verdict_errors.json"
 
 
 def test_it_is_that_of_simulated_comparisons():
-    rows = [
-        match.groups() for match in map(ROW.match, ERRORS.read_text("utf-8").splitlines()) if match
-    ]
+    rows = json.loads(ERRORS.read_text("utf-8"))["power"]["rows"]
     assert len(rows) == 24
-    for points, items, seeds, decided, error in rows:
-        expected = power(int(points) / 100, seeds_on(int(seeds), int(items.replace(",", ""))))
+    for row in rows:
+        given, decided = row["settings"], row["columns"]["first look after"]
+        expected = power(given["difference"] / 100, seeds_on(given["seeds"], given["items"]))
         # Scores above 80 scatter a little less than those the scatter is of.
-        assert abs(100 * expected - float(decided)) < 2 * float(error) + 1.5
+        assert abs(100 * expected - decided["value"]) < 2 * decided["error"] + 1.5
 
 
 def answers(random, expected, seeds, deviation, noise):

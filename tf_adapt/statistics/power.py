@@ -33,9 +33,9 @@ _OF_EACH = (np.arange(32) + 0.5) / 32
 class Scatter:
     """What makes the difference of two cells' scores uncertain, as variances.
 
-    The defaults are those of the simulated comparisons in `docs/verdict_errors.md` (accuracy 80 %):
-    a deviation of one point over seeds, two runs of a cell disagree on one item in nine (twice the
-    residual), two runs of two cells on one in six (both residuals and `items`).
+    The defaults are those of the simulated comparisons in `docs/verdict_errors.json` (accuracy
+    80 %): a deviation of one point over seeds, two runs of a cell disagree on one item in nine
+    (twice the residual), two runs of two cells on one in six (both residuals and `items`).
 
     Attributes:
         seeds: of the expected score of each cell over its seeds, `[2]`.

@@ -171,7 +171,7 @@ def compare_cells(
     F1; 2, 3, 5 seeds; 100, 500 items). Tests of the items alone or of the seeds alone reject up to
     28 % at level 0.05, approximate randomisation (swapped predictions within each seed) up to 42 %,
     a bootstrap of seeds and items 0.2 to 11 %, Hillis' test of paired seeds up to 12 %. The error
-    rates of this test are in `docs/verdict_errors.md`.
+    rates of this test are in `docs/verdict_errors.json`.
 
     Without any variance p is 1 for equal scores, otherwise `2^(1 − I)`, the share of sign flips of
     I equal differences with a mean as far from 0.
