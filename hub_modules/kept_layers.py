@@ -49,18 +49,35 @@ def refuse_keep_layers(keep_layers: Sequence[int] | None, where: str, what: str)
         )
 
 
-def kept_config(config: dict, keep_layers: Sequence[int]) -> dict:
-    """The arguments of an encoder that has only these layers."""
+def kept_config(
+    config: dict, keep_layers: Sequence[int] | None, where: str, in_one_piece: str = ""
+) -> dict:
+    """The arguments of an encoder that has only these layers; None: all.
+
+    Args:
+        where: begins a message.
+        in_one_piece: what a module is whose layers cannot be left out.
+
+    Raises:
+        ConfigError: as `check_keep_layers`, `refuse_keep_layers`.
+    """
+    if keep_layers is None:
+        return config
+    if in_one_piece:
+        refuse_keep_layers(keep_layers, where, in_one_piece)
+    check_keep_layers(keep_layers, config["num_layers"], where)
     return config | {"num_layers": len(keep_layers)}
 
 
 def kept_weights(
-    arrays: dict[str, np.ndarray], keep_layers: Sequence[int]
+    arrays: dict[str, np.ndarray], keep_layers: Sequence[int] | None
 ) -> dict[str, np.ndarray]:
     """The weights of an encoder that has only these layers, which are numbered from 0 again.
 
-    Weights of no layer (embeddings, pooler, final LayerNorm) stay.
+    Weights of no layer (embeddings, pooler, final LayerNorm) stay. None: all.
     """
+    if keep_layers is None:
+        return arrays
     places = {number: place for place, number in enumerate(keep_layers)}
     kept = {}
     for name, array in arrays.items():

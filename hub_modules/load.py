@@ -16,7 +16,7 @@ from hub_modules.loading.programs import load_black_box
 from hub_modules.loading.published import load_published, published_source
 from hub_modules.loading.tf1_elmo import load_tf1_elmo
 from hub_modules.loading.word_vectors import load_word_vectors
-from hub_modules.manifest import ModuleManifest
+from hub_modules.manifest_schemas import ModuleManifest
 from hub_modules.output_files import OutputLayer, read_output_layer
 from hub_modules.own_families import OWN_FAMILIES
 from hub_modules.programs.saved_model import is_tf1

@@ -7,16 +7,13 @@ files; `manifest.sha256` holds the hash of `manifest.json`, so that a change in 
 import hashlib
 import json
 import os
-from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal
-
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pathlib import Path
 
 from hub_modules.errors import ArtifactError
 from hub_modules.huggingface_handles import files_read, is_native
+from hub_modules.manifest_schemas import SCHEMAS, Manifest, ManifestKeys
 from hub_modules.storage.files import changed_part, describe, sha256, write_bytes
-from hub_modules.storage.json_files import Schema, parse_json, read_bytes
-from hub_modules.storage.records import Description
+from hub_modules.storage.json_files import parse_json, read_bytes
 
 FORMAT = 1
 MANIFEST, SEAL = "manifest.json", "manifest.sha256"
@@ -37,237 +34,6 @@ COVERED = (
     "task.json",
     "tasks.json",
 )
-
-
-def _inside(name: str) -> str:
-    """The name of a file, if it is one below the module's folder."""
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or "\0" in name or str(path) != name or name == ".":
-        raise ValueError("should be the path of a file inside the folder")
-    return name
-
-
-# Numbers that bound a loop have a limit, so that a wrong one cannot hang the process.
-_Count = Annotated[int, Field(ge=1, le=1000)]
-_Size = Annotated[int, Field(ge=1, lt=2**31)]
-_Share = Annotated[float, Field(ge=0, lt=1)]
-_Bound = Annotated[float, Field(gt=0)]
-
-
-def _with_whole_heads(arguments):
-    if arguments.width % arguments.num_heads:
-        raise ValueError(
-            f"width {arguments.width} should be a multiple of num_heads {arguments.num_heads}"
-        )
-    return arguments
-
-
-class BertArguments(Schema):
-    """The arguments of a `BertEncoder` without adapters."""
-
-    vocabulary_size: _Size
-    width: _Size
-    num_layers: _Count
-    num_heads: _Size
-    intermediate_width: _Size
-    max_positions: _Size
-    type_vocabulary_size: _Size = 2
-    activation: Literal["gelu_exact", "gelu_tanh"] = "gelu_exact"
-    layer_norm_epsilon: _Bound = 1e-12
-    dropout: _Share = 0.1
-    attention_dropout: _Share = 0.1
-
-    @model_validator(mode="after")
-    def _check_heads(self) -> "BertArguments":
-        return _with_whole_heads(self)
-
-
-class CausalArguments(Schema):
-    """The arguments of a `CausalEncoder` without adapters and new embeddings."""
-
-    vocabulary_size: _Size
-    width: _Size
-    num_layers: _Count
-    num_heads: _Size
-    intermediate_width: _Size
-    max_positions: _Size
-    activation: Literal["gelu_exact", "gelu_tanh"] = "gelu_tanh"
-    layer_norm_epsilon: _Bound = 1e-5
-    dropout: _Share = 0.1
-    attention_dropout: _Share = 0.1
-
-    @model_validator(mode="after")
-    def _check_heads(self) -> "CausalArguments":
-        return _with_whole_heads(self)
-
-
-class ModernBertArguments(Schema):
-    """The arguments of a `ModernBertEncoder` without adapters."""
-
-    vocabulary_size: _Size
-    width: _Size
-    num_layers: _Count
-    num_heads: _Size
-    intermediate_width: _Size
-    max_positions: _Size
-    global_layers: list[Annotated[int, Field(ge=0, lt=1000)]] = Field(max_length=1000)
-    local_attention: Annotated[int, Field(ge=2, lt=2**31)] = 128
-    global_base: _Bound = 160_000.0
-    local_base: _Bound = 10_000.0
-    activation: Literal["gelu_exact", "gelu_tanh"] = "gelu_exact"
-    layer_norm_epsilon: _Bound = 1e-5
-    dropout: _Share = 0.0
-    embedding_dropout: _Share = 0.0
-    attention_dropout: _Share = 0.0
-
-    @model_validator(mode="after")
-    def _check_heads(self) -> "ModernBertArguments":
-        if self.width // self.num_heads % 2:
-            raise ValueError(
-                f"width {self.width} over num_heads {self.num_heads} should be even, for rotary "
-                "positions"
-            )
-        return _with_whole_heads(self)
-
-
-class MPNetArguments(Schema):
-    """The arguments of an `MPNetEncoder` without adapters."""
-
-    vocabulary_size: _Size
-    width: _Size
-    num_layers: _Count
-    num_heads: _Size
-    intermediate_width: _Size
-    max_positions: _Size
-    # A quarter of them is for one distance each, of less than 128.
-    num_buckets: Annotated[int, Field(ge=4, lt=512, multiple_of=4)] = 32
-    activation: Literal["gelu_exact", "gelu_tanh"] = "gelu_exact"
-    layer_norm_epsilon: _Bound = 1e-12
-    dropout: _Share = 0.1
-    attention_dropout: _Share = 0.1
-
-    @model_validator(mode="after")
-    def _check_heads(self) -> "MPNetArguments":
-        return _with_whole_heads(self)
-
-
-class ElmoArguments(Schema):
-    """The arguments of an `ElmoEncoder` without adapters."""
-
-    filters: list[Annotated[list[_Size], Field(min_length=2, max_length=2)]] = Field(
-        min_length=1, max_length=1000
-    )
-    character_width: _Size
-    num_highway: int = Field(ge=0, le=1000)
-    projection_width: _Size
-    lstm_width: _Size
-    num_layers: _Count = 2
-    skip_connections: bool = True
-    cell_clip: _Bound | None = 3.0
-    projection_clip: _Bound | None = 3.0
-    activation: Literal["relu", "tanh"] = "relu"
-    stateful: bool = False
-    sentence_boundaries: bool = True
-
-
-class LstmArguments(Schema):
-    """The arguments of an `AwdLstmEncoder`."""
-
-    vocabulary_size: _Size
-    width: _Size
-    lstm_width: _Size
-    num_layers: _Count
-    word_dropout: _Share = 0.02
-    dropout: _Share = 0.25
-    hidden_dropout: _Share = 0.15
-    weight_dropout: _Share = 0.2
-    output_dropout: _Share = 0.1
-
-
-class Manifest(Schema):
-    """Content of a `manifest.json`: its kind and files."""
-
-    format: int
-    kind: str
-    files: dict[Annotated[str, AfterValidator(_inside)], Description]
-
-
-class ModuleManifest(Manifest):
-    """The manifest of a module: the contract of its encoder."""
-
-    config: (
-        BertArguments
-        | CausalArguments
-        | ModernBertArguments
-        | MPNetArguments
-        | ElmoArguments
-        | LstmArguments
-    )
-    lower_case: bool | None
-    groups: list[str]
-    weights: dict[str, list[Annotated[int, Field(ge=0)]]]
-
-    def arguments(self) -> dict[str, Any]:
-        """The encoder's arguments, defaults included."""
-        return self.config.model_dump()
-
-
-class _BertManifest(ModuleManifest):
-    kind: Literal["bert"]
-    config: BertArguments
-    lower_case: bool
-
-
-class _ElmoManifest(ModuleManifest):
-    kind: Literal["elmo"]
-    config: ElmoArguments
-
-
-class _CausalManifest(ModuleManifest):
-    kind: Literal["causal"]
-    config: CausalArguments
-
-
-class _ModernBertManifest(ModuleManifest):
-    kind: Literal["modern_bert"]
-    config: ModernBertArguments
-
-
-class _MPNetManifest(ModuleManifest):
-    kind: Literal["mpnet"]
-    config: MPNetArguments
-    lower_case: bool
-
-
-class _LstmManifest(ModuleManifest):
-    kind: Literal["lstm"]
-    config: LstmArguments
-    lower_case: bool
-
-
-class ExportManifest(Manifest):
-    """The manifest of an export for serving."""
-
-    kind: Literal["export"]
-
-
-class _AnyManifest(Schema):
-    """The keys that select the schema of the rest."""
-
-    model_config = ConfigDict(extra="ignore")
-    format: int
-    kind: str
-
-
-_SCHEMAS = {
-    "bert": _BertManifest,
-    "elmo": _ElmoManifest,
-    "causal": _CausalManifest,
-    "lstm": _LstmManifest,
-    "modern_bert": _ModernBertManifest,
-    "mpnet": _MPNetManifest,
-    "export": ExportManifest,
-}
 
 
 def write_manifest(folder: str | Path, contract: dict) -> None:
@@ -293,18 +59,18 @@ def read_manifest(folder: str | Path) -> Manifest | None:
     expected = read_bytes(seal, _LONGEST_SEAL).strip().decode("ascii", "replace")
     if hashlib.sha256(content).hexdigest() != expected:
         raise ArtifactError(f"{path}: its SHA-256 is not the one in {SEAL}; {_ADVICE}")
-    about = parse_json(content, _AnyManifest, str(path))
+    about = parse_json(content, ManifestKeys, str(path))
     if about.format != FORMAT:
         raise ArtifactError(
             f"{path}: expected format {FORMAT}, got {about.format}; install the version of "
             "tf_adapt that wrote it"
         )
-    if about.kind not in _SCHEMAS:
+    if about.kind not in SCHEMAS:
         raise ArtifactError(
-            f"{path}: kind: expected one of {', '.join(_SCHEMAS)}, got {about.kind[:40]!r}; "
+            f"{path}: kind: expected one of {', '.join(SCHEMAS)}, got {about.kind[:40]!r}; "
             f"{_ADVICE}"
         )
-    return parse_json(content, _SCHEMAS[about.kind], str(path))
+    return parse_json(content, SCHEMAS[about.kind], str(path))
 
 
 def module_hash(folder: str | Path) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from hub_modules.errors import ArtifactError, ConfigError
-from hub_modules.manifest import ModuleManifest, read_manifest, verify
+from hub_modules.manifest import read_manifest, verify
+from hub_modules.manifest_schemas import ModuleManifest
 from hub_modules.native.output_layers import (
     BiLanguageModelHead,
     MaskedLanguageModelHead,

@@ -7,7 +7,8 @@ from typing import Any
 
 from hub_modules.errors import ArtifactError
 from hub_modules.find import find_module
-from hub_modules.manifest import ModuleManifest, module_hash, read_manifest, verify
+from hub_modules.manifest import module_hash, read_manifest, verify
+from hub_modules.manifest_schemas import ModuleManifest
 from hub_modules.own_families import OWN_FAMILIES
 from hub_modules.programs.trusted import check_trusted, is_known
 

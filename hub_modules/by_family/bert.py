@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from hub_modules.by_family.encoder_module import EncoderModule, save_module
 from hub_modules.by_family.row import Row
-from hub_modules.manifest import ModuleManifest
+from hub_modules.manifest_schemas import ModuleManifest
 from hub_modules.native.bert import BertEncoder
 from hub_modules.native.output_layers import MaskedLanguageModelHead
 from hub_modules.preprocess import BertPreprocessor, hub_preprocessor

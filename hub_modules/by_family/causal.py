@@ -5,7 +5,7 @@ from pathlib import Path
 from hub_modules.by_family.bert import BertModule
 from hub_modules.by_family.encoder_module import save_module
 from hub_modules.by_family.row import Row
-from hub_modules.manifest import ModuleManifest
+from hub_modules.manifest_schemas import ModuleManifest
 from hub_modules.native.causal import CausalEncoder
 from hub_modules.preprocess import CausalPreprocessor, hub_preprocessor
 from hub_modules.sources import ModuleSource

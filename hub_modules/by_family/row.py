@@ -7,7 +7,7 @@ from typing import Any
 
 import keras
 
-from hub_modules.manifest import ModuleManifest
+from hub_modules.manifest_schemas import ModuleManifest
 from hub_modules.sources import ModuleSource
 
 

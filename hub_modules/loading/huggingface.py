@@ -6,13 +6,7 @@ from pathlib import Path
 from hub_modules.errors import ConfigError
 from hub_modules.export import native_encoder
 from hub_modules.huggingface_handles import pooling_of
-from hub_modules.kept_layers import (
-    check_keep_layers,
-    kept_config,
-    kept_hash,
-    kept_weights,
-    refuse_keep_layers,
-)
+from hub_modules.kept_layers import kept_config, kept_hash, kept_weights
 from hub_modules.loading.loaded_module import LoadedModule
 from hub_modules.manifest import module_hash
 from hub_modules.own_families import OWN_FAMILIES
@@ -41,21 +35,15 @@ def load_huggingface(
 
     Raises:
         ArtifactError: as `hub_modules.sources.huggingface.read`.
-        ConfigError: an option is not possible here; as `check_keep_layers`, `refuse_keep_layers`.
+        ConfigError: an option is not possible here; as `kept_config`.
     """
     _check_options(handle, execution, preprocessor)
     source = huggingface.read(folder)
-    row, config, weights = OWN_FAMILIES[source.family], source.config, source.weights
-    if keep_layers is not None:
-        where = f"module {handle}"
-        if row.in_one_piece:
-            refuse_keep_layers(keep_layers, where, row.in_one_piece)
-        check_keep_layers(keep_layers, config["num_layers"], where)
-        config = kept_config(config, keep_layers)
-        weights = kept_weights(weights, keep_layers)
+    row = OWN_FAMILIES[source.family]
+    config = kept_config(source.config, keep_layers, f"module {handle}", row.in_one_piece)
     encoder = native_encoder(source.family, config, **options)
     if pretrained:
-        encoder.load_weights_by_name(weights)
+        encoder.load_weights_by_name(kept_weights(source.weights, keep_layers))
     return LoadedModule(
         family=source.family,
         encoder=encoder,

@@ -5,13 +5,7 @@ from pathlib import Path
 
 from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.huggingface_handles import pooling_of
-from hub_modules.kept_layers import (
-    check_keep_layers,
-    kept_config,
-    kept_hash,
-    kept_weights,
-    refuse_keep_layers,
-)
+from hub_modules.kept_layers import kept_config, kept_hash, kept_weights
 from hub_modules.keras_hub import presets
 from hub_modules.keras_hub.backbones import INSTALL, backbone_class
 from hub_modules.keras_hub.description import Description
@@ -46,7 +40,7 @@ def load_keras_hub(
     Raises:
         ArtifactError: a file is missing or damaged, or the model is none that can be built.
         ConfigError: keras-hub is not installed, or an option is not possible here; as
-            `check_keep_layers`, `refuse_keep_layers`.
+            `kept_config`.
     """
     _check_options(handle, execution, preprocessor)
     description = _described(folder)
@@ -68,21 +62,16 @@ def _with_layers(
     description: Description, where: str, dtype, pretrained: bool, keep_layers: Sequence[int] | None
 ) -> KerasHubEncoder:
     settings = description.arguments["settings"]
-    if keep_layers is not None:
-        shared = "num_groups" in settings
-        refuse_keep_layers(
-            keep_layers if shared else None, where, "an ALBERT, whose layers share weights"
-        )
-        check_keep_layers(keep_layers, settings["num_layers"], where)
-        kept = description.arguments | {"settings": kept_config(settings, keep_layers)}
-        encoder = KerasHubEncoder(**kept, dtype=dtype)
-        if not pretrained:
-            return encoder
-    whole = KerasHubEncoder(**description.arguments, dtype=dtype)
-    if pretrained:
-        description.load(whole)
+    shared = "an ALBERT, whose layers share weights" if "num_groups" in settings else ""
+    kept = kept_config(settings, keep_layers, where, shared)
+    encoder = KerasHubEncoder(**description.arguments | {"settings": kept}, dtype=dtype)
+    if not pretrained:
+        return encoder
     if keep_layers is None:
-        return whole
+        description.load(encoder)
+        return encoder
+    whole = KerasHubEncoder(**description.arguments, dtype=dtype)
+    description.load(whole)
     arrays = {name: weight.numpy() for name, weight in whole.weights_by_name().items()}
     encoder.load_weights_by_name(kept_weights(arrays, keep_layers))
     return encoder

@@ -5,13 +5,7 @@ from pathlib import Path
 
 from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.export import native_encoder
-from hub_modules.kept_layers import (
-    check_keep_layers,
-    kept_config,
-    kept_hash,
-    kept_weights,
-    refuse_keep_layers,
-)
+from hub_modules.kept_layers import kept_config, kept_hash, kept_weights
 from hub_modules.loading.loaded_module import LoadedModule
 from hub_modules.own_families import OWN_FAMILIES
 from hub_modules.sources.layer_mix import LayerMix, layer_mix
@@ -36,24 +30,17 @@ def load_native(
 
     Raises:
         ArtifactError: its weights do not fit its manifest, or its vocabulary is damaged.
-        ConfigError: `own` is given, or as `check_keep_layers`, `refuse_keep_layers`.
+        ConfigError: `own` is given, or as `kept_config`.
     """
     manifest, config = module.manifest, module.manifest.arguments()
     _check_fit(module.folder, manifest.kind, config)
-    if keep_layers is not None:
-        where = f"module {module.folder}"
-        if what := OWN_FAMILIES[manifest.kind].in_one_piece:
-            refuse_keep_layers(keep_layers, where, what)
-        check_keep_layers(keep_layers, config["num_layers"], where)
-        config = kept_config(config, keep_layers)
+    in_one_piece = OWN_FAMILIES[manifest.kind].in_one_piece
+    config = kept_config(config, keep_layers, f"module {module.folder}", in_one_piece)
     encoder = native_encoder(manifest.kind, config, **options)
     mix = None
     if pretrained:
         arrays = read_variables(module.folder / "encoder")
-        weights = _without_mix(arrays)
-        if keep_layers is not None:
-            weights = kept_weights(weights, keep_layers)
-        encoder.load_weights_by_name(weights)
+        encoder.load_weights_by_name(kept_weights(_without_mix(arrays), keep_layers))
         mix = _mix(arrays, config, module.folder)
     return LoadedModule(
         family=manifest.kind,

@@ -6,7 +6,7 @@ from pathlib import Path
 from hub_modules.errors import ConfigError
 from hub_modules.export import native_encoder
 from hub_modules.find import encoder_folder
-from hub_modules.kept_layers import check_keep_layers, kept_config, kept_hash, kept_weights
+from hub_modules.kept_layers import kept_config, kept_hash, kept_weights
 from hub_modules.loading.loaded_module import LoadedModule
 from hub_modules.preprocess import BertPreprocessor, SavedModelPreprocessor
 from hub_modules.programs.saved_model import restore_program
@@ -31,16 +31,13 @@ def load_published(
 
     Raises:
         ArtifactError: the module is damaged.
-        ConfigError: it brings no preprocessing, and none is named; or as `check_keep_layers`.
+        ConfigError: it brings no preprocessing, and none is named; or as `kept_config`.
     """
     source = published_source(module.folder)
-    config, weights = source.config, source.weights
-    if keep_layers is not None:
-        check_keep_layers(keep_layers, config["num_layers"], f"module {module.folder}")
-        config, weights = kept_config(config, keep_layers), kept_weights(weights, keep_layers)
+    config = kept_config(source.config, keep_layers, f"module {module.folder}")
     encoder = native_encoder("bert", config, **options)
     if pretrained:
-        encoder.load_weights_by_name(weights)
+        encoder.load_weights_by_name(kept_weights(source.weights, keep_layers))
     return LoadedModule(
         family="bert",
         encoder=encoder,

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError
-from hub_modules.manifest import ModernBertArguments
+from hub_modules.manifest_schemas import ModernBertArguments
 from hub_modules.preprocess.bert import SPECIAL_TOKENS
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.causal_layout import by_id, merge_text

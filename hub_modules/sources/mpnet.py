@@ -6,7 +6,7 @@ Source: HuggingFace transformers (`models/mpnet/modeling_mpnet.py`).
 import re
 from pathlib import Path
 
-from hub_modules.manifest import MPNetArguments
+from hub_modules.manifest_schemas import MPNetArguments
 from hub_modules.native.relative.mpnet import UNUSED_POSITIONS
 from hub_modules.preprocess.bert import MPNET_TOKENS
 from hub_modules.sources import ModuleSource

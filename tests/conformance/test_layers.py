@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from huggingface_folders import keras_hub_is_new
+from layer_arguments import arguments_of
 
 import hub_modules
 import tf_adapt
@@ -67,16 +68,6 @@ def test_every_public_layer_is_in_the_table(rows):
     missing = public - tested - set(IGNORED)
     assert not missing, "give these layers a row in conftest.py, or a reason in IGNORED"
     assert set(IGNORED) <= public - tested, "ignored, but in the table or gone"
-
-
-def arguments_of(layer: type) -> dict[str, inspect.Parameter]:
-    """The arguments of a layer, and those that it passes on to a layer of ours."""
-    arguments = {}
-    for base in layer.__mro__:
-        ours = base.__module__.startswith(("hub_modules.", "tf_adapt."))
-        if ours and "__init__" in vars(base):
-            arguments = dict(inspect.signature(base.__init__).parameters) | arguments
-    return {n: p for n, p in arguments.items() if n not in ("self", "args", "kwargs")}
 
 
 def test_the_config_is_complete(layer_row):

@@ -16,7 +16,7 @@ from small_data import RECORDS, TASKS, TEXTS
 import tf_adapt as ta
 from hub_modules.export import native_encoder
 from hub_modules.load import load_module, module_text_settings
-from hub_modules.manifest import CausalArguments
+from hub_modules.manifest_schemas import CausalArguments
 from hub_modules.sources import huggingface
 from tf_adapt.commands.main import cli
 from tf_adapt.data.batches import prepare

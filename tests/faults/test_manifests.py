@@ -11,9 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from layer_arguments import arguments_of
 
 from hub_modules.load import load_module, module_text_settings
-from hub_modules.manifest import BertArguments, ElmoArguments, ModuleManifest, read_manifest
+from hub_modules.manifest import read_manifest
+from hub_modules.manifest_schemas import BertArguments, ElmoArguments, ModuleManifest
 from hub_modules.native.bert import BertEncoder
 from hub_modules.native.elmo import ElmoEncoder
 from hub_modules.shipped import PRETRAINED, shipped_names
@@ -239,19 +241,13 @@ def test_random_damage_of_a_manifest_and_its_seal_is_an_artifact_error(tiny_bert
     ("arguments", "layer"), [(BertArguments, BertEncoder), (ElmoArguments, ElmoEncoder)]
 )
 def test_the_schema_knows_every_argument_and_default(arguments, layer):
-    import inspect
-
-    parameters = {
-        name: parameter.default
-        for name, parameter in inspect.signature(layer.__init__).parameters.items()
-        if name not in ("self", "kwargs")
-    }
+    parameters = arguments_of(layer)
     fields = arguments.model_fields
-    assert list(fields) == list(parameters)
+    assert fields.keys() == parameters.keys()
     for name, field in fields.items():
-        required = parameters[name] is inspect.Parameter.empty
+        required = parameters[name].default is parameters[name].empty
         assert field.is_required() == required
-        assert required or field.default == parameters[name]
+        assert required or field.default == parameters[name].default
 
 
 def test_shipped_manifests_fit():

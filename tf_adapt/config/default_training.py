@@ -11,7 +11,8 @@ from hub_modules import huggingface_handles
 from hub_modules.families import FAMILIES, has_words
 from hub_modules.find import is_word_vectors
 from hub_modules.keras_hub.handles import PREFIX, keras_folder
-from hub_modules.manifest import ModuleManifest, read_manifest
+from hub_modules.manifest import read_manifest
+from hub_modules.manifest_schemas import ModuleManifest
 from hub_modules.shipped import PRETRAINED, shipped_names
 from hub_modules.storage.fetching import fetching
 from hub_modules.storage.model_hubs import local_handle

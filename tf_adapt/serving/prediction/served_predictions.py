@@ -8,7 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from hub_modules.engines.names import TENSORFLOW
-from hub_modules.manifest import ExportManifest, module_hash, read_manifest, verify
+from hub_modules.manifest import module_hash, read_manifest, verify
+from hub_modules.manifest_schemas import EXPORT
 from hub_modules.programs.saved_model import restore_program
 from hub_modules.programs.trusted import check_trusted, remember
 from hub_modules.storage.json_files import Schema, read_json
@@ -92,7 +93,7 @@ def check_export(folder: Path) -> None:
         ArtifactError: it is something else, or damaged.
     """
     manifest = read_manifest(folder)
-    if not isinstance(manifest, ExportManifest):
+    if manifest is None or manifest.kind != EXPORT:
         got = "a SavedModel without manifest" if manifest is None else f"a {manifest.kind}"
         raise ArtifactError(
             f"{folder}: expected an export, got {got}; write one with `tf-adapt export`"

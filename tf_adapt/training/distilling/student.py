@@ -91,7 +91,8 @@ def build_encoders(
     whole = native_encoder("bert", config, dtype=dtype, name="teacher")
     whole.load_weights_by_name(weights)
     whole.trainable = False
-    student = native_encoder("bert", kept_config(config, keep_layers), dtype=dtype, name="student")
+    kept_layers = kept_config(config, keep_layers, f"teacher {teacher.name}")
+    student = native_encoder("bert", kept_layers, dtype=dtype, name="student")
     student.load_weights_by_name(kept_weights(weights, keep_layers))
     student.embeddings.position_embeddings.trainable = False
     student.pooler.trainable = False
