@@ -132,17 +132,25 @@ def masked_bert(shared, tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def tiny_bert(tmp_path_factory) -> Path:
-    """A module folder with a BERT of random weights, small enough to train in a second.
+def _tiny(family: str):
+    """A module folder of random weights, small enough to train in a second.
 
     Its SavedModel holds the weights only, so it runs natively, not as a black box.
     """
-    from random_modules import write_tiny_bert
 
-    folder = tmp_path_factory.mktemp("modules") / "tiny_bert"
-    write_tiny_bert(folder)
-    return folder
+    @pytest.fixture(scope="session", name=f"tiny_{family}")
+    def module(tmp_path_factory) -> Path:
+        import random_modules
+
+        folder = tmp_path_factory.mktemp("modules") / f"tiny_{family}"
+        getattr(random_modules, f"write_tiny_{family}")(folder)
+        return folder
+
+    return module
+
+
+tiny_bert, tiny_causal, tiny_modern_bert = map(_tiny, ("bert", "causal", "modern_bert"))
+tiny_mpnet, tiny_lstm, tiny_elmo = map(_tiny, ("mpnet", "lstm", "elmo"))
 
 
 @pytest.fixture(scope="session")
@@ -152,57 +160,6 @@ def tiny_program(tiny_bert, tmp_path_factory) -> Path:
 
     folder = tmp_path_factory.mktemp("modules") / "tiny_program"
     write_tiny_program(folder, tiny_bert)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def tiny_causal(tmp_path_factory) -> Path:
-    """A module folder with a GPT-2 of random weights; as `tiny_bert`, it only runs natively."""
-    from random_modules import write_tiny_causal
-
-    folder = tmp_path_factory.mktemp("modules") / "tiny_causal"
-    write_tiny_causal(folder)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def tiny_modern_bert(tmp_path_factory) -> Path:
-    """A module folder with a ModernBERT of random weights; it only runs natively."""
-    from random_modules import write_tiny_modern_bert
-
-    folder = tmp_path_factory.mktemp("modules") / "tiny_modern_bert"
-    write_tiny_modern_bert(folder)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def tiny_mpnet(tmp_path_factory) -> Path:
-    """A module folder with an MPNet of random weights; it only runs natively."""
-    from random_modules import write_tiny_mpnet
-
-    folder = tmp_path_factory.mktemp("modules") / "tiny_mpnet"
-    write_tiny_mpnet(folder)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def tiny_lstm(tmp_path_factory) -> Path:
-    """A module folder with an AWD-LSTM of random weights and its language model's output layer; as
-    `tiny_bert`, it only runs natively."""
-    from random_modules import write_tiny_lstm
-
-    folder = tmp_path_factory.mktemp("modules") / "tiny_lstm"
-    write_tiny_lstm(folder)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def tiny_elmo(tmp_path_factory) -> Path:
-    """A module folder with an ELMo of random weights; as `tiny_bert`, it only runs natively."""
-    from random_modules import write_tiny_elmo
-
-    folder = tmp_path_factory.mktemp("modules") / "tiny_elmo"
-    write_tiny_elmo(folder)
     return folder
 
 
