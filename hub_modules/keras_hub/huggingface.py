@@ -189,10 +189,11 @@ def _shapes(path: Path, prefix: str) -> dict[str, tuple[str, tuple]]:
 def _load(encoder: KerasHubEncoder, path: Path, shapes: dict, offset: int) -> None:
     rows = _rows(encoder)
     known = {row.foreign for row in rows}
+    left_out = {"embeddings.position_ids"} | ({_TYPES} if offset else set())
     declared = {
         name: shape
         for name, (_, shape) in shapes.items()
-        if name in known or (name.startswith(_PARTS) and name not in _left_out(offset))
+        if name in known or (name.startswith(_PARTS) and name not in left_out)
     }
     if offset and _POSITIONS in declared:
         first, *rest = declared[_POSITIONS]
@@ -208,10 +209,6 @@ def _load(encoder: KerasHubEncoder, path: Path, shapes: dict, offset: int) -> No
             return np.asarray(array[offset:], np.float32) + np.asarray(types, np.float32)
 
         encoder.load_weights_by_name(to_ours(rows, read, str(path)))
-
-
-def _left_out(offset: int) -> set[str]:
-    return {"embeddings.position_ids"} | ({_TYPES} if offset else set())
 
 
 def _rows(encoder: KerasHubEncoder) -> list[Row]:

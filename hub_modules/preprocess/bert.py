@@ -128,7 +128,10 @@ def pack_segments(
     if doubled and len(segments) == 2:
         return _pack_doubled(*segments, special, length)
     batch = tf.shape(segments[0].row_lengths())[0]
-    column = _column_of(batch)
+
+    def column(piece):
+        return tf.RaggedTensor.from_tensor(tf.fill([batch, 1], piece))
+
     parts, starts, end = [column(special["start_of_sequence_id"])], [], 1
     for segment in segments:
         parts += [segment, column(special["end_of_segment_id"])]
@@ -190,10 +193,6 @@ def fill_empty(pieces: tf.RaggedTensor, filler: int) -> tf.RaggedTensor:
     missing = tf.cast(pieces.row_lengths() == 0, tf.int64)
     fillers = tf.fill([tf.reduce_sum(missing)], tf.cast(filler, pieces.dtype))
     return tf.concat([pieces, tf.RaggedTensor.from_row_lengths(fillers, missing)], axis=1)
-
-
-def _column_of(batch: tf.Tensor):
-    return lambda piece: tf.RaggedTensor.from_tensor(tf.fill([batch, 1], piece))
 
 
 def _checked_length(length, longest: tf.Tensor) -> tf.Tensor:

@@ -142,7 +142,7 @@ def _word_and_values(
 ) -> tuple[str, np.ndarray]:
     # From the right: a few published words have blanks inside, such as ". . .".
     word, *numbers = text.rsplit(" ", width)
-    if len(numbers) < width or not word or _are_values(word.split(" ")[1:]):
+    if len(numbers) < width or not word or any(map(_is_finite, word.split(" ")[1:])):
         got = max(len(text.split(" ")) - 1, 0)
         raise ArtifactError(
             f"{path}:{number}: expected a word and {width} numbers, as in line {first}, got "
@@ -159,11 +159,6 @@ def _word_and_values(
             f"{numbers[place]!r:.60}; {_REMEDY}"
         )
     return word, row.astype(np.float32)
-
-
-def _are_values(parts: list[str]) -> bool:
-    """Whether any of the parts of a word after its first one is a number: values too many."""
-    return any(_is_finite(part) for part in parts)
 
 
 def _is_plain(numbers: str) -> bool:

@@ -86,7 +86,11 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
     rows = table_rows(config)
     with open_checkpoint(prefix) as reader:
         shapes = reader.get_variable_to_shape_map()
-        left_out = {name for name in shapes if _is_left_out(name)}
+        left_out = {
+            name
+            for name in shapes
+            if name.startswith(LEFT_OUT_HEADS) or name.endswith(LEFT_OUT_SLOTS)
+        }
         kept = {name: tuple(shapes[name]) for name in shapes.keys() - left_out}
         check(rows, kept, str(prefix))
         weights = to_ours(rows, reader.get_tensor, str(prefix))
@@ -118,10 +122,6 @@ def write(source: ModuleSource, folder: str | Path) -> None:
 def table_rows(config: dict) -> list[Row]:
     """The name table, filled in for an encoder of this configuration."""
     return expand(TABLE, bert_shapes(config), {"layer": config["num_layers"]})
-
-
-def _is_left_out(name: str) -> bool:
-    return name.startswith(LEFT_OUT_HEADS) or name.endswith(LEFT_OUT_SLOTS)
 
 
 def _checkpoint(folder: Path) -> Path:

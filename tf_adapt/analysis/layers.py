@@ -106,7 +106,8 @@ def _panels(
         key = tuple(fingerprint(splits.examples[name]) for name in names)
         panel = panels.setdefault((splits.name, *key), _panel(splits, names))
         for what, encoder in encoders(source):
-            if any(_is_same(what, series) for series in panel["series"]):
+            same = ("module_hash", "encoder", "run")
+            if any(all(what[key] == series[key] for key in same) for series in panel["series"]):
                 continue
             prepared = {
                 name: prepare(splits.examples[name], task, encoder, *source.config.training.limits)
@@ -145,10 +146,6 @@ def _panel(splits: Splits, names: tuple[str, ...]) -> dict:
         "splits": {name: splits.descriptions[name] for name in names},
         "series": [],
     }
-
-
-def _is_same(first: dict, second: dict) -> bool:
-    return all(first[key] == second[key] for key in ("module_hash", "encoder", "run"))
 
 
 def _labelled(panels: list[dict]) -> list[dict]:

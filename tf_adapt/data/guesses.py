@@ -85,7 +85,7 @@ def guess(path: str | Path, given: Given | None = None) -> Guess:
     delimiter = guessed_delimiter(path) if form == "csv" else None
     table = table_columns(path, form, delimiter or ",")
     _check_given(given, table, path)
-    if form == "jsonl" and (given.kind is None or _has_tags(given.kind)):
+    if form == "jsonl" and (given.kind is None or "tags" in KINDS[given.kind].columns):
         tagged = _tagged(table, given, path)
         if tagged is not None:
             reasons = {"format": reason, "kind": _reason_of_tags(tagged)}
@@ -120,10 +120,6 @@ def _of_table(
     columns = dict(zip(names, texts, strict=True)) | {"label": label}
     missing = KINDS[kind].missing(table[label])
     return Guess(form, kind, None if delimiter == "," else delimiter, columns, reasons, missing)
-
-
-def _has_tags(kind: str) -> bool:
-    return "tags" in KINDS[kind].columns
 
 
 def _check_given(given: Given, table: dict[str, list], path: str | Path) -> None:

@@ -3,12 +3,11 @@
 import keras
 import tensorflow as tf
 
-from tf_adapt.heads.head_layer import HeadLayer, check_regression, first_text
+from tf_adapt.heads.head_layer import HeadLayer
 from tf_adapt.layers.bi_lstm import BiLstm
 from tf_adapt.layers.maxout import Maxout
 from tf_adapt.layers.pooling import (
     POOLINGS,
-    check_pooling,
     masked_max,
     masked_mean,
     masked_min,
@@ -67,21 +66,14 @@ class BCN(HeadLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_regression(regression, num_outputs)
-        if pooling is not None:
-            check_pooling(pooling)
-        self.num_outputs = num_outputs
+        self.reads(num_outputs, mixed, regression, pooling)
         self.units = units
-        self.mixed = mixed
         self.dropout = dropout
         self.encoder_dropout = encoder_dropout
         self.pool_dropout = pool_dropout
         self.first_maxout_dropout = first_maxout_dropout
         self.second_maxout_dropout = second_maxout_dropout
-        self.regression = regression
-        self.pooling = pooling
         policy = self.dtype_policy
-        self.mix = ScalarMix(name="mix", dtype=policy) if mixed else None
         self.output_mix = ScalarMix(name="output_mix", dtype=policy) if mixed else None
         self.pre_encoder = keras.layers.Dense(
             units, activation="relu", name="pre_encoder", dtype=policy
@@ -111,10 +103,9 @@ class BCN(HeadLayer):
         }
 
     def build(self, encoded_shape, inputs_shape=None):
-        text = first_text(encoded_shape)
+        text = self.built_mix(encoded_shape)
         width, integrated = text["layers"][-1][-1], 2 * self.units
         if self.mixed:
-            self.mix.build(text["layers"])
             self.output_mix.build(text["layers"])
             integrated += width
         self.pre_encoder.build((None, None, width))

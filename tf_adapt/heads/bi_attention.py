@@ -3,10 +3,9 @@
 import keras
 import tensorflow as tf
 
-from tf_adapt.heads.head_layer import HeadLayer, check_regression, first_text
+from tf_adapt.heads.head_layer import HeadLayer
 from tf_adapt.heads.linear import output_layer
-from tf_adapt.layers.pooling import POOLINGS, check_pooling
-from tf_adapt.layers.scalar_mix import ScalarMix
+from tf_adapt.layers.pooling import POOLINGS
 from tf_adapt.layers.soft_alignment import enhanced, soft_alignment
 from tf_adapt.layers.texts import input_states, text_states
 
@@ -46,23 +45,14 @@ class BiAttentionHead(HeadLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        if pooling is not None:
-            check_pooling(pooling)
-        check_regression(regression, num_outputs)
-        self.num_outputs = num_outputs
-        self.mixed = mixed
+        self.reads(num_outputs, mixed, regression, pooling)
         self.dropout = dropout
-        self.regression = regression
-        self.pooling = pooling
         self._pools = ("mean", "max") if pooling is None else (pooling,)
-        self.mix = ScalarMix(name="mix", dtype=self.dtype_policy) if mixed else None
         self.dropout_layer = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
         self.dense = output_layer(num_outputs)
 
     def build(self, encoded_shape, inputs_shape=None):
-        text = first_text(encoded_shape)
-        if self.mix:
-            self.mix.build(text["layers"])
+        text = self.built_mix(encoded_shape)
         self.dense.build((None, 2 * len(self._pools) * 4 * text["layers"][-1][-1]))
 
     def call(self, encoded, inputs=None, training=None):

@@ -3,10 +3,9 @@
 import keras
 import tensorflow as tf
 
-from tf_adapt.heads.head_layer import HeadLayer, check_regression, first_text
+from tf_adapt.heads.head_layer import HeadLayer
 from tf_adapt.heads.linear import output_layer
 from tf_adapt.layers.pooling import masked_last, masked_max, masked_mean
-from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.layers.texts import input_states, text_states
 
 
@@ -48,15 +47,11 @@ class ConcatPoolingHead(HeadLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_regression(regression, num_outputs)
-        self.num_outputs = num_outputs
+        self.reads(num_outputs, mixed, regression)
         self.hidden_width = hidden_width
         self.dropout = dropout
         self.hidden_dropout = hidden_dropout
-        self.mixed = mixed
-        self.regression = regression
         policy = self.dtype_policy
-        self.mix = ScalarMix(name="mix", dtype=policy) if mixed else None
         self.norms = [_batch_norm(f"norm_{index}", policy) for index in range(2)]
         self.dropouts = [
             keras.layers.Dropout(rate, dtype=policy) for rate in (dropout, hidden_dropout)
@@ -67,9 +62,7 @@ class ConcatPoolingHead(HeadLayer):
         self.dense = output_layer(num_outputs)
 
     def build(self, encoded_shape, inputs_shape=None):
-        text = first_text(encoded_shape)
-        if self.mix:
-            self.mix.build(text["layers"])
+        text = self.built_mix(encoded_shape)
         width = 3 * text["layers"][-1][-1]
         for norm, layer, size in zip(
             self.norms, (self.hidden, self.dense), (width, self.hidden_width), strict=True

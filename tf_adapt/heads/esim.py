@@ -3,10 +3,9 @@
 import keras
 import tensorflow as tf
 
-from tf_adapt.heads.head_layer import HeadLayer, check_regression, first_text
+from tf_adapt.heads.head_layer import HeadLayer
 from tf_adapt.layers.bi_lstm import BiLstm
-from tf_adapt.layers.pooling import POOLINGS, check_pooling
-from tf_adapt.layers.scalar_mix import ScalarMix
+from tf_adapt.layers.pooling import POOLINGS
 from tf_adapt.layers.soft_alignment import enhanced, soft_alignment
 from tf_adapt.layers.texts import input_states, text_states
 
@@ -53,18 +52,11 @@ class ESIM(HeadLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_regression(regression, num_outputs)
-        if pooling is not None:
-            check_pooling(pooling)
-        self.num_outputs = num_outputs
+        self.reads(num_outputs, mixed, regression, pooling)
         self.units = units
-        self.mixed = mixed
         self.dropout = dropout
-        self.regression = regression
-        self.pooling = pooling
         self._pools = ("mean", "max") if pooling is None else (pooling,)
         policy = self.dtype_policy
-        self.mix = ScalarMix(name="mix", dtype=policy) if mixed else None
         self.encoder = BiLstm(units, name="encoder", dtype=policy)
         self.projection = keras.layers.Dense(
             units, activation="relu", name="projection", dtype=policy
@@ -78,9 +70,7 @@ class ESIM(HeadLayer):
         self.pool_dropouts = [keras.layers.Dropout(dropout, dtype=policy) for _ in range(2)]
 
     def build(self, encoded_shape, inputs_shape=None):
-        text = first_text(encoded_shape)
-        if self.mixed:
-            self.mix.build(text["layers"])
+        text = self.built_mix(encoded_shape)
         self.encoder.build((None, None, text["layers"][-1][-1]))
         self.projection.build((None, None, 8 * self.units))
         self.inference.build((None, None, self.units))

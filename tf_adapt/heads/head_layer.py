@@ -3,13 +3,41 @@
 import keras
 
 from hub_modules.native.arguments import ArgumentsInConfig
-from tf_adapt.layers.head_inputs import HeadInputs, state_inputs
+from tf_adapt.layers.head_inputs import POOLED, HeadInputs, state_inputs
+from tf_adapt.layers.pooling import check_pooling
+from tf_adapt.layers.scalar_mix import ScalarMix
+from tf_adapt.layers.standardisation import Standardisation
 
 
 class HeadLayer(ArgumentsInConfig, keras.layers.Layer):
     """A head whose config is its arguments, each of which is an attribute of the same name."""
 
     regression = False
+    pooling = None
+    scaled = False
+
+    def reads(self, num_outputs: int, mixed: bool, regression=False, pooling=None) -> None:
+        """Keeps these arguments, and makes the mix of layers that `mixed` asks for.
+
+        Raises:
+            ValueError: an unknown pooling, or several outputs for regression.
+        """
+        if regression and num_outputs != 1:
+            raise ValueError(f"num_outputs: expected 1 for regression, got {num_outputs}")
+        if pooling is not None:
+            check_pooling(pooling)
+        self.num_outputs = num_outputs
+        self.mixed = mixed
+        self.regression = regression
+        self.pooling = pooling
+        self.mix = ScalarMix(name="mix", dtype=self.dtype_policy) if mixed else None
+
+    def built_mix(self, encoded_shape: dict | list) -> dict:
+        """Builds the mix of layers; the shapes of the encoder's outputs for the first text."""
+        text = encoded_shape[0] if isinstance(encoded_shape, list) else encoded_shape
+        if self.mix:
+            self.mix.build(text["layers"])
+        return text
 
     @property
     def output_shape(self) -> tuple:
@@ -22,16 +50,30 @@ class HeadLayer(ArgumentsInConfig, keras.layers.Layer):
         return state_inputs(self.mixed)
 
 
-def check_regression(regression: bool, num_outputs: int) -> None:
-    """Refuses a regression with several outputs.
+class VectorReader(HeadLayer):
+    """A head that reads one vector a text: the encoder's own, or with `pooling` one of its states.
 
-    Raises:
-        ValueError: there are several.
+    With `mixed` these are of a `ScalarMix` of all layers, with `scaled` standardised.
     """
-    if regression and num_outputs != 1:
-        raise ValueError(f"num_outputs: expected 1 for regression, got {num_outputs}")
 
+    def reads(self, num_outputs, mixed, regression=False, pooling=None, scaled=False) -> None:
+        """See `HeadLayer`; makes the standardisation too."""
+        super().reads(num_outputs, mixed, regression, pooling)
+        self.mix = self.mix if pooling else None
+        self.scaled = scaled
+        self.scaling = None
+        if pooling and scaled:
+            self.scaling = Standardisation(name="scaling", dtype=self.dtype_policy)
 
-def first_text(encoded_shape: dict | list) -> dict:
-    """The shapes of the encoder's outputs for a text, or for the first of two."""
-    return encoded_shape[0] if isinstance(encoded_shape, list) else encoded_shape
+    def built_width(self, encoded_shape: dict | list) -> int:
+        """Builds mix and standardisation; the width of a vector."""
+        text = self.built_mix(encoded_shape)
+        width = (text["layers"][-1] if self.pooling else text["pooled"])[-1]
+        if self.scaling:
+            self.scaling.build((None, len(text["layers"]) if self.mixed else 1, width))
+        return width
+
+    @property
+    def head_inputs(self) -> HeadInputs:
+        """What has to be kept of a frozen encoder for this head."""
+        return state_inputs(self.mixed, self.pooling, self.scaled) if self.pooling else POOLED

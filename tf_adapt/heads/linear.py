@@ -2,16 +2,12 @@
 
 import keras
 
-from tf_adapt.heads.head_layer import HeadLayer, check_regression, first_text
-from tf_adapt.layers.head_inputs import POOLED, HeadInputs, state_inputs
-from tf_adapt.layers.pooling import check_pooling
-from tf_adapt.layers.scalar_mix import ScalarMix
-from tf_adapt.layers.standardisation import Standardisation
+from tf_adapt.heads.head_layer import VectorReader
 from tf_adapt.layers.texts import read_vectors
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class LinearHead(HeadLayer):
+class LinearHead(VectorReader):
     """`W dropout(v) + b` on the encoder's `pooled` vector v of the text or the pair.
 
     With `pooling` v is the first or last hidden state of the row (for BERT that of `[CLS]`, without
@@ -49,41 +45,19 @@ class LinearHead(HeadLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_regression(regression, num_outputs)
-        if pooling is not None:
-            check_pooling(pooling)
-        self.num_outputs = num_outputs
+        self.reads(num_outputs, mixed, regression, pooling, scaled)
         self.dropout = dropout
-        self.regression = regression
-        self.pooling = pooling
-        self.mixed = mixed
-        self.scaled = scaled
-        self.mix = ScalarMix(name="mix", dtype=self.dtype_policy) if pooling and mixed else None
-        self.scaling = None
-        if pooling and scaled:
-            self.scaling = Standardisation(name="scaling", dtype=self.dtype_policy)
         self.dropout_layer = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
         self.dense = output_layer(num_outputs)
 
     def build(self, encoded_shape, inputs_shape=None):
-        text = first_text(encoded_shape)
-        if self.mix:
-            self.mix.build(text["layers"])
-        width = (text["layers"][-1] if self.pooling else text["pooled"])[-1]
-        if self.scaling:
-            self.scaling.build((None, len(text["layers"]) if self.mixed else 1, width))
-        self.dense.build((None, width))
+        self.dense.build((None, self.built_width(encoded_shape)))
 
     def call(self, encoded, inputs=None, training=None):
         given = (self.pooling, self.mix, self.scaling, training)
         (vector,) = read_vectors(encoded[:1], inputs, *given)
         logits = self.dense(self.dropout_layer(vector, training=training))
         return logits[:, 0] if self.regression else logits
-
-    @property
-    def head_inputs(self) -> HeadInputs:
-        """What has to be kept of a frozen encoder for this head."""
-        return state_inputs(self.mixed, self.pooling, self.scaled) if self.pooling else POOLED
 
 
 def output_layer(num_outputs: int) -> keras.layers.Dense:

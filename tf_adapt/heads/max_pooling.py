@@ -4,11 +4,10 @@ import keras
 import tensorflow as tf
 
 from tf_adapt.errors import ConfigError
-from tf_adapt.heads.head_layer import HeadLayer, check_regression, first_text
+from tf_adapt.heads.head_layer import HeadLayer
 from tf_adapt.heads.linear import output_layer
 from tf_adapt.layers.head_inputs import HeadInputs, state_inputs
-from tf_adapt.layers.pooling import POOLINGS, check_pooling
-from tf_adapt.layers.scalar_mix import ScalarMix
+from tf_adapt.layers.pooling import POOLINGS
 from tf_adapt.layers.texts import input_states, row_vectors, text_states
 
 
@@ -57,23 +56,15 @@ class MaxPoolingHead(HeadLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_regression(regression, num_outputs)
-        check_pooling(pooling)
-        self.num_outputs = num_outputs
+        self.reads(num_outputs, mixed, regression, pooling)
         self.pair = pair
         self.compared = compared
-        self.mixed = mixed
         self.dropout = dropout
-        self.regression = regression
-        self.pooling = pooling
-        self.mix = ScalarMix(name="mix", dtype=self.dtype_policy) if mixed else None
         self.dropout_layer = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
         self.dense = output_layer(num_outputs)
 
     def build(self, encoded_shape, inputs_shape=None):
-        text = first_text(encoded_shape)
-        if self.mix:
-            self.mix.build(text["layers"])
+        text = self.built_mix(encoded_shape)
         vectors = (4 if self.compared else 2) if self.pair else 1
         self.dense.build((None, vectors * text["layers"][-1][-1]))
 

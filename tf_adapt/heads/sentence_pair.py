@@ -3,18 +3,15 @@
 import keras
 import tensorflow as tf
 
-from tf_adapt.heads.head_layer import HeadLayer, check_regression, first_text
+from tf_adapt.heads.head_layer import VectorReader
 from tf_adapt.heads.linear import output_layer
-from tf_adapt.layers.head_inputs import POOLED, HeadInputs, state_inputs
-from tf_adapt.layers.pooling import check_pooling
-from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.layers.texts import read_vectors
 
 FEATURES = ("skip_thoughts", "infersent")
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class SentencePairHead(HeadLayer):
+class SentencePairHead(VectorReader):
     """`W dropout(f(u, v)) + b` on the encoder's `pooled` vectors u and v of two texts.
 
     f is `[|u − v|; u ⊙ v]` (Skip-thoughts, for SICK and MRPC), or `[u; v; |u − v|; u ⊙ v]`
@@ -59,26 +56,15 @@ class SentencePairHead(HeadLayer):
         super().__init__(**kwargs)
         if features not in FEATURES:
             raise ValueError(f"features: expected one of {', '.join(FEATURES)}, got {features!r}")
-        check_regression(regression, num_outputs)
-        if pooling is not None:
-            check_pooling(pooling)
-        self.num_outputs = num_outputs
+        self.reads(num_outputs, mixed, regression, pooling)
         self.features = features
         self.dropout = dropout
-        self.regression = regression
-        self.pooling = pooling
-        self.mixed = mixed
-        self.mix = ScalarMix(name="mix", dtype=self.dtype_policy) if pooling and mixed else None
         self.dropout_layer = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
         self.dense = output_layer(num_outputs)
 
     def build(self, encoded_shape, inputs_shape=None):
-        text = first_text(encoded_shape)
-        if self.mix:
-            self.mix.build(text["layers"])
         vectors = 2 if self.features == "skip_thoughts" else 4
-        width = (text["layers"][-1] if self.pooling else text["pooled"])[-1]
-        self.dense.build((None, vectors * width))
+        self.dense.build((None, vectors * self.built_width(encoded_shape)))
 
     def call(self, encoded, inputs=None, training=None):
         u, v = read_vectors(encoded, inputs, self.pooling, self.mix, training=training)
@@ -86,8 +72,3 @@ class SentencePairHead(HeadLayer):
         features = tf.concat([*vectors, tf.abs(u - v), u * v], axis=-1)
         logits = self.dense(self.dropout_layer(features, training=training))
         return logits[:, 0] if self.regression else logits
-
-    @property
-    def head_inputs(self) -> HeadInputs:
-        """What has to be kept of a frozen encoder for this head."""
-        return state_inputs(self.mixed, self.pooling) if self.pooling else POOLED

@@ -4,12 +4,8 @@ import keras
 import tensorflow as tf
 
 from tf_adapt.errors import ConfigError
-from tf_adapt.heads.head_layer import HeadLayer, check_regression, first_text
+from tf_adapt.heads.head_layer import VectorReader
 from tf_adapt.heads.linear import output_layer
-from tf_adapt.layers.head_inputs import POOLED, HeadInputs, state_inputs
-from tf_adapt.layers.pooling import check_pooling
-from tf_adapt.layers.scalar_mix import ScalarMix
-from tf_adapt.layers.standardisation import Standardisation
 from tf_adapt.layers.texts import read_vectors
 from tf_adapt.tasks.task import Task
 
@@ -32,7 +28,7 @@ SIMILARITIES = {"cosine": cosine, "euclidean": euclidean}
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class SimilarityHead(HeadLayer):
+class SimilarityHead(VectorReader):
     """`w s(u, v) + b` with the similarity s of the vectors u and v of two texts.
 
     For scores w and b are numbers, from which the squared error is taken: they start where
@@ -74,31 +70,15 @@ class SimilarityHead(HeadLayer):
             raise ValueError(
                 f"similarity: expected one of {', '.join(SIMILARITIES)}, got {similarity!r}"
             )
-        check_regression(regression, num_outputs)
-        if pooling is not None:
-            check_pooling(pooling)
-        self.num_outputs = num_outputs
+        self.reads(num_outputs, mixed, regression, pooling, scaled)
         self.similarity = similarity
         self.score_range = tuple(score_range)
         self.dropout = dropout
-        self.regression = regression
-        self.pooling = pooling
-        self.mixed = mixed
-        self.scaled = scaled
-        self.mix = ScalarMix(name="mix", dtype=self.dtype_policy) if pooling and mixed else None
-        self.scaling = None
-        if pooling and scaled:
-            self.scaling = Standardisation(name="scaling", dtype=self.dtype_policy)
         self.dropout_layer = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
         self.dense = _line(*self.score_range) if regression else output_layer(num_outputs)
 
     def build(self, encoded_shape, inputs_shape=None):
-        text = first_text(encoded_shape)
-        if self.mix:
-            self.mix.build(text["layers"])
-        if self.scaling:
-            layers = text["layers"] if self.mixed else text["layers"][-1:]
-            self.scaling.build((None, len(layers), layers[-1][-1]))
+        self.built_width(encoded_shape)
         self.dense.build((None, 1))
 
     def call(self, encoded, inputs=None, training=None):
@@ -107,11 +87,6 @@ class SimilarityHead(HeadLayer):
         u, v = (tf.cast(vector, tf.float32) for vector in vectors)
         logits = self.dense(SIMILARITIES[self.similarity](u, v)[:, None])
         return logits[:, 0] if self.regression else logits
-
-    @property
-    def head_inputs(self) -> HeadInputs:
-        """What has to be kept of a frozen encoder for this head."""
-        return state_inputs(self.mixed, self.pooling, self.scaled) if self.pooling else POOLED
 
 
 def _line(low: float, high: float) -> keras.layers.Dense:

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from tf_adapt.heads.head_layer import HeadLayer, first_text
+from tf_adapt.heads.head_layer import HeadLayer
 from tf_adapt.heads.linear import output_layer
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.layers.texts import input_states
@@ -53,9 +53,7 @@ class SpanExtractor(HeadLayer):
         self.dense = output_layer(2)
 
     def build(self, encoded_shape, inputs_shape=None):
-        text = first_text(encoded_shape)
-        if self.mix:
-            self.mix.build(text["layers"])
+        text = self.built_mix(encoded_shape)
         width = text["layers"][-1][-1]
         if self.hidden_layer:
             self.hidden = keras.layers.Dense(

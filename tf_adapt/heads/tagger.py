@@ -2,7 +2,7 @@
 
 import keras
 
-from tf_adapt.heads.head_layer import HeadLayer, first_text
+from tf_adapt.heads.head_layer import HeadLayer
 from tf_adapt.heads.linear import output_layer
 from tf_adapt.layers.bi_lstm import BiLstm
 from tf_adapt.layers.crf import CRF
@@ -85,9 +85,7 @@ class Tagger(HeadLayer):
         )
 
     def build(self, encoded_shape, inputs_shape=None):
-        text = first_text(encoded_shape)
-        if self.mix:
-            self.mix.build(text["layers"])
+        text = self.built_mix(encoded_shape)
         width = text["layers"][-1][-1]
         for lstm in self.lstms:
             lstm.build((None, None, width))

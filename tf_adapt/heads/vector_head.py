@@ -5,17 +5,15 @@ import inspect
 import keras
 
 from tf_adapt.errors import ConfigError
+from tf_adapt.heads.head_layer import VectorReader
 from tf_adapt.heads.kinds import KINDS
 from tf_adapt.heads.reading import Reading
-from tf_adapt.layers.head_inputs import POOLED, HeadInputs, state_inputs
-from tf_adapt.layers.scalar_mix import ScalarMix
-from tf_adapt.layers.standardisation import Standardisation
 from tf_adapt.layers.texts import read_vectors
 from tf_adapt.tasks.task import Task
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class VectorHead(keras.layers.Layer):
+class VectorHead(VectorReader):
     """`layer(v)` on the vector v that the head `linear` reads.
 
     v is what `LinearHead` reads; of texts that are encoded separately their vectors side by side.
@@ -41,26 +39,13 @@ class VectorHead(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         self.layer = layer
-        self.num_outputs = num_outputs
-        self.regression = regression
-        self.pooling = pooling
-        self.mixed = mixed
-        self.scaled = scaled
-        self.mix = ScalarMix(name="mix", dtype=self.dtype_policy) if pooling and mixed else None
-        self.scaling = None
-        if pooling and scaled:
-            self.scaling = Standardisation(name="scaling", dtype=self.dtype_policy)
+        self.reads(num_outputs, mixed, regression, pooling, scaled)
 
     def build(self, encoded_shape, inputs_shape=None):
         texts = encoded_shape if isinstance(encoded_shape, list) else [encoded_shape]
-        if self.mix:
-            self.mix.build(texts[0]["layers"])
-        widths = [(text["layers"][-1] if self.pooling else text["pooled"])[-1] for text in texts]
-        if self.scaling:
-            layers = len(texts[0]["layers"]) if self.mixed else 1
-            self.scaling.build((None, layers, widths[0]))
+        width = self.built_width(encoded_shape)
         if not self.layer.built:
-            self.layer.build((None, sum(widths)))
+            self.layer.build((None, len(texts) * width))
 
     def call(self, encoded, inputs=None, training=None):
         vectors = read_vectors(encoded, inputs, self.pooling, self.mix, self.scaling, training)
@@ -74,20 +59,8 @@ class VectorHead(keras.layers.Layer):
             )
         return outputs[:, 0] if self.regression else outputs
 
-    @property
-    def head_inputs(self) -> HeadInputs:
-        """What has to be kept of a frozen encoder for this head."""
-        return state_inputs(self.mixed, self.pooling, self.scaled) if self.pooling else POOLED
-
     def get_config(self) -> dict:
-        return super().get_config() | {
-            "layer": keras.saving.serialize_keras_object(self.layer),
-            "num_outputs": self.num_outputs,
-            "regression": self.regression,
-            "pooling": self.pooling,
-            "mixed": self.mixed,
-            "scaled": self.scaled,
-        }
+        return super().get_config() | {"layer": keras.saving.serialize_keras_object(self.layer)}
 
     @classmethod
     def from_config(cls, config: dict) -> "VectorHead":

@@ -27,17 +27,17 @@ def challenging(content: Content, order: list[Ranked]) -> str:
     """Which slices are challenging, and for which cells."""
     clauses = []
     for data_slice in content.slices:
-        cells = [ranked.name for ranked in order if _is_challenging(data_slice, ranked)]
+        cells = [
+            ranked.name
+            for ranked in order
+            if (found := data_slice.cells.get(ranked.cell.id)) and found.challenging
+        ]
         if cells:
             every = len(cells) == len(order)
             clauses.append(f"{data_slice.name} for {'every cell' if every else '; '.join(cells)}")
     if not clauses:
         return "Challenging slices: none is shown to score below the rest of the examples."
     return f"Challenging slices, whose score is below that of the rest: {', '.join(clauses)}."
-
-
-def _is_challenging(data_slice: DataSlice, ranked: Ranked) -> bool:
-    return ranked.cell.id in data_slice.cells and data_slice.cells[ranked.cell.id].challenging
 
 
 def _table(content: Content, order: list[Ranked]) -> Table:

@@ -42,7 +42,10 @@ def checked_labels(
             f"labels: expected a list of at least one label for {task.kind}, got {task.labels!r}"
         )
     # A number is the name with its digits, as in a file.
-    labels = tuple(str(int(label)) if _is_integer(label) else label for label in task.labels)
+    labels = tuple(
+        str(int(label)) if isinstance(label, Integral) and not isinstance(label, bool) else label
+        for label in task.labels
+    )
     for position, label in enumerate(labels):
         _check_label(position, labels)
         if fault := fault_of(label):
@@ -83,7 +86,3 @@ def _check_label(position: int, labels: tuple) -> None:
             f"labels[{position}]: {label!r} and {label.strip()!r} differ in white space alone; "
             "keep one"
         )
-
-
-def _is_integer(label: object) -> bool:
-    return isinstance(label, Integral) and not isinstance(label, bool)

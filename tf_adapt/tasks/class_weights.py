@@ -56,7 +56,8 @@ def class_weights(task: Task, given: Given, targets: Iterable[np.ndarray] = ()) 
 def _factors(task: Task, given: Mapping[str | int, float]) -> np.ndarray:
     factors = np.ones(len(task.labels), "float32")
     for label, factor in given.items():
-        name = task.labels[label] if _is_id(label, task) else label
+        is_id = not isinstance(label, str) and 0 <= label < len(task.labels)
+        name = task.labels[label] if is_id else label
         if name not in task.labels:
             raise ConfigError(
                 f"class_weight.{label}: expected one of the labels "
@@ -68,7 +69,3 @@ def _factors(task: Task, given: Mapping[str | int, float]) -> np.ndarray:
             )
         factors[task.labels.index(name)] = factor
     return factors
-
-
-def _is_id(label: str | int, task: Task) -> bool:
-    return not isinstance(label, str) and 0 <= label < len(task.labels)

@@ -48,7 +48,7 @@ def _nested(annotation: Any, plain: Any) -> Any:
     if not isinstance(plain, dict):
         return plain
     classes = [one for one in (annotation, *get_args(annotation)) if is_dataclass(one)]
-    if not classes or _is_mapping(annotation):
+    if not classes or getattr(annotation, "__origin__", None) is dict:
         return {key: _nested(_inner(annotation), part) for key, part in plain.items()}
     hints, nested = get_type_hints(classes[0]), {}
     for field in fields(classes[0]):
@@ -61,7 +61,3 @@ def _nested(annotation: Any, plain: Any) -> Any:
 def _inner(annotation: Any) -> Any:
     """`list[X]`, `dict[str, X]`, `X | None` → X; of `dict[str, list[X]]` the list."""
     return next((part for part in get_args(annotation)[::-1] if part is not type(None)), None)
-
-
-def _is_mapping(annotation: Any) -> bool:
-    return getattr(annotation, "__origin__", None) is dict

@@ -174,16 +174,12 @@ def _read_table(
 
     def parsed(row: list[str], where: str) -> Record:
         if not row:
-            raise _empty_line(where)
+            raise DataError(f"{where}: expected an example, got an empty line; remove it")
         check_columns(row, len(header), where)
         fields = dict(zip(header, row, strict=True))
         return _record(fields, columns, parse_label, labelled, where, may_lack_label)
 
     return every_row(path, ((f"{path}:{number}", row) for number, row in rows), parsed)
-
-
-def _empty_line(where: str) -> DataError:
-    return DataError(f"{where}: expected an example, got an empty line; remove it")
 
 
 def check_header(header: list[str], wanted: list[str], where: str) -> None:

@@ -26,7 +26,8 @@ def check_distinct(
     """
     names = [name for name in ("train", "dev", "test") if name in examples]
     for other, split in combinations(names, 2):
-        if not _same(examples[split], examples[other]):
+        one, two = examples[split], examples[other]
+        if len(one) != len(two) or _contents(one) != _contents(two):
             continue
         what = f"data.{split}: expected other examples than those of data.{other}, got the same"
         if split == scored:
@@ -35,10 +36,6 @@ def check_distinct(
                 f"give data.{other} a file of its own"
             )
         _log.warning("%s: scores and chosen epochs are not those of new examples", what)
-
-
-def _same(examples: Sequence, others: Sequence) -> bool:
-    return len(examples) == len(others) and _contents(examples) == _contents(others)
 
 
 def _contents(examples: Sequence) -> list[str]:

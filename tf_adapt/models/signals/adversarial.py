@@ -52,7 +52,9 @@ def adversarial_perturbations(
     }
     lengths = {name: epsilon * _norm(state) for name, state in states.items()}
     tries = {
-        name: _STEP_SHARE * lengths[name] * _unit(_noise(state, seed) * masks[name])
+        name: _STEP_SHARE
+        * lengths[name]
+        * _unit(tf.random.stateless_normal(tf.shape(state)[1:], seed)[None] * masks[name])
         for name, state in states.items()
     }
     wanted = tf.stop_gradient(with_outcomes(task, outputs_of(texts, False)))
@@ -73,10 +75,6 @@ def adversarial_perturbations(
 
 def _with(texts: dict, perturbations: dict) -> dict:
     return {name: text | {PERTURBATION: perturbations[name]} for name, text in texts.items()}
-
-
-def _noise(states, seed):
-    return tf.random.stateless_normal(tf.shape(states)[1:], seed)[None]
 
 
 def _unit(values):
