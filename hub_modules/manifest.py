@@ -137,11 +137,7 @@ def _covered_files(folder: Path) -> list[Path]:
 
 
 def _files(folder: Path) -> list[Path]:
-    """All files below a folder, including those in linked folders, which are loaded as well.
-
-    Raises:
-        ArtifactError: two links lead to one folder, as in a cycle.
-    """
+    """All files below a folder, including those in linked folders, which are loaded as well."""
     files: list[Path] = []
     entered: set[Path] = set()
     for parent, folders, names in os.walk(folder, followlinks=True):

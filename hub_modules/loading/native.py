@@ -54,11 +54,7 @@ def load_native(
 
 
 def _check_fit(folder: Path, kind: str, config: dict) -> None:
-    """Compares the weights of a config with the stored ones, before memory is allocated.
-
-    Raises:
-        ArtifactError: names or shapes differ.
-    """
+    """Compares the weights of a config with the stored ones, before memory is allocated."""
     shapes = OWN_FAMILIES[kind].shapes(config)
     stored = _without_mix(variable_shapes(folder / "encoder"))
     names = sorted(shapes.keys() | stored)

@@ -240,11 +240,7 @@ def _mix(reader, names: tuple[str, str] | None, config: dict, folder: Path) -> L
 
 
 def _checked(assumed: Mapping[str, Any]) -> dict[str, Any]:
-    """The user's values in place of the assumed ones, as arguments of `ElmoEncoder`.
-
-    Raises:
-        ConfigError: an unknown key, or a value out of range.
-    """
+    """The user's values in place of the assumed ones, as arguments of `ElmoEncoder`."""
     forms = {
         "activation": ("relu or tanh", lambda value: value in ("relu", "tanh")),
         "cell_clip": ("a positive number, or null for none", _is_clip),

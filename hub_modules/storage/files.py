@@ -156,11 +156,7 @@ def publish_folder(path: str | Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Holds a lock on a folder, which a killed process loses.
-
-    Raises:
-        BlockingIOError: somebody else holds it.
-    """
+    """Holds a lock on a folder, which a killed process loses; BlockingIOError: another holds it."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

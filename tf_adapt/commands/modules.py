@@ -235,11 +235,7 @@ def inspect(handle: str, verify: bool, trust: bool, as_json: bool) -> None:
 
 
 def _report(handle: str, check: dict, as_json: bool) -> None:
-    """Shows how far the native encoder is from the program.
-
-    Raises:
-        ArtifactError: too far.
-    """
+    """Shows how far the native encoder is from the program."""
     if not as_json:
         from rich.console import Console
         from rich.table import Table

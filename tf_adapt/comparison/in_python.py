@@ -136,11 +136,7 @@ def _read(config: str | Path | Mapping) -> tuple[Any, str, dict[KeyPath, str]]:
 def _file_texts(
     given: dict[str, Any], content: Any, kind: str | None, columns: Mapping[str, str] | None
 ) -> dict[str, str]:
-    """The file content of data given in Python, by split; empty if there are none.
-
-    Raises:
-        ConfigError, DataError: as `compare`.
-    """
+    """The file content of data given in Python, by split; empty if there are none."""
     given = {name: data for name, data in given.items() if data is not None}
     if not given:
         for name, value in (("kind", kind), ("columns", columns)):
@@ -185,11 +181,7 @@ def _form(content: Any, kind: str) -> Form:
 def _data_section(
     content: dict[str, Any], texts: dict[str, str], kind: str, where: str, out: Path
 ) -> dict[str, Any]:
-    """The config's section `data` for the files that `_keep` writes.
-
-    Raises:
-        ConfigError: the config has one of these keys already, or its `data` is not a section.
-    """
+    """The config's section `data` for the files that `_keep` writes."""
     form = _form(content, kind)
     written = {
         **form.section,
@@ -213,12 +205,7 @@ def _file(out: Path, name: str, form: str) -> Path:
 
 
 def _keep(texts: dict[str, str], section: dict[str, Any], out: Path) -> None:
-    """Writes the data files into the comparison's folder, or checks that they are unchanged.
-
-    Raises:
-        ArtifactError: the folder holds other files, or a file is damaged.
-        DataError: the comparison was started with other data.
-    """
+    """Writes the data files into the comparison's folder, or checks that they are unchanged."""
     names = {split: f"{record.DATA}/{Path(section[split]).name}" for split in texts}
     if record.is_begun(out):
         kept = {split: name for split, name in names.items() if name in records.names(out)}

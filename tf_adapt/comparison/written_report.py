@@ -68,9 +68,6 @@ def _with_answer_files(content: Content, outcomes: Outcomes, splits: Splits) -> 
 
     With folds all examples are looked through for label errors: the probabilities of each are those
     of models that did not see it, means over the repeats.
-
-    Raises:
-        ArtifactError: predictions are damaged, or a file cannot be written.
     """
     out, cell = outcomes.out, content.verdict.recommended
     cells = [one for one in outcomes.comparison.cells if one.name == cell]

@@ -70,11 +70,7 @@ def train(config: Config, folder: str | Path, session: Session | None = None) ->
 
 
 def _train_first(config: Config, folder: Path) -> None:
-    """Trains the run that another starts from, in its folder.
-
-    Raises:
-        TfAdaptError: as `first_config` and `train`.
-    """
+    """Trains the run that another starts from, in its folder."""
     with run_folder.locked(folder):
         first = first_config(config, folder)
         if first is None:

@@ -180,11 +180,7 @@ def _usual_head(cell: ScoredCell, kind: str) -> str:
 
 
 def _names(contents: Mapping[Path, Content]) -> dict[Path, str]:
-    """A name for the data of each comparison: with the metric where the same are scored by several.
-
-    Raises:
-        ArtifactError: other data have the same name.
-    """
+    """A name for the data of each comparison, with the metric where several score the same."""
     names = {folder: _name(content.dataset) for folder, content in contents.items()}
     metrics: dict[str, set[str]] = defaultdict(set)
     of_name: dict[str, tuple[Path, str]] = {}

@@ -249,11 +249,7 @@ class Outcomes:
 
 
 def _of_training(run: CellRun) -> dict[str, Any] | None:
-    """The `metrics.json` of a finished training, or None.
-
-    Raises:
-        ConfigError: another run is its teacher by now.
-    """
+    """The `metrics.json` of a finished training, or None."""
     metrics = run_folder.finished_metrics(run.folder)
     if metrics is not None and run.teacher is not None:
         teacher = identity_of(run.teacher.folder).hash

@@ -150,11 +150,7 @@ def _hand_over(worker: Worker, cache: Path) -> None:
 
 @contextlib.contextmanager
 def _log_of(run: CellRun) -> Iterator[IO[bytes]]:
-    """A run's log, opened for appending.
-
-    Raises:
-        ArtifactError: it cannot be written, or the body cannot start a process.
-    """
+    """A run's log, opened for appending."""
     try:
         run.log.parent.mkdir(parents=True, exist_ok=True)
         with open(run.log, "ab") as log:
@@ -167,11 +163,7 @@ def _log_of(run: CellRun) -> Iterator[IO[bytes]]:
 
 
 def _settle(outcomes: Outcomes, run: CellRun, code: int) -> None:
-    """Checks how a run ended, and records divergence.
-
-    Raises:
-        TfAdaptError: it failed for another reason than divergence.
-    """
+    """Checks how a run ended, and records divergence."""
     output = run.log.read_text("utf-8", "replace")
     if code == TrainingError.exit_code and not outcomes.is_start(run):
         remember_failure(run, _last_line(output))

@@ -59,10 +59,6 @@ def _check_start(name: str, config: Config, location: str) -> Config | None:
 
     Returns:
         The config of the run that is trained first; None: it is a finished one.
-
-    Raises:
-        ConfigError: the cell has another module; as `finished_run` and `start_config`.
-        ArtifactError: the run or a module is missing or damaged.
     """
     start, first = config.start, None
     where = f"{location}: {start.key}"

@@ -69,11 +69,7 @@ def file_columns(text: str, form: Form) -> dict[str, str | int]:
 
 
 def _chosen(data: Any, form: Form, columns: Mapping[str, str] | None, name: str) -> Any:
-    """Data with named columns as a dict of those that are used, or such rows; others as they are.
-
-    Raises:
-        ConfigError, DataError: as `file_text`.
-    """
+    """Data with named columns as a dict of those in use, or such rows; others as they are."""
     names = column_names(data)
     if names is None:
         if columns is not None:

@@ -145,12 +145,7 @@ def _description(folder: Path, signature: str | None) -> tuple[ExportFile, Path]
 def _outputs(
     folder: Path, task: Task, module, records: list, name: str, serve: Callable | None
 ) -> dict[str, np.ndarray]:
-    """The predictions for one batch, with the names and shapes of `AdaptedModel.predictions`.
-
-    Raises:
-        ArtifactError: the export is not one of ours: inputs, outputs or labels differ.
-        DataError: the export refuses the batch, for instance because a text is too long.
-    """
+    """The predictions for one batch, with the names and shapes of `AdaptedModel.predictions`."""
     try:
         answer = KINDS[task.kind].served(task, serve or module.signatures[name], records)
         _check_shapes(task, records, answer)

@@ -150,11 +150,7 @@ class _Judged:
 def _check_corresponds(
     first: Candidate, model: AdaptedModel, other: Candidate, others: AdaptedModel
 ) -> None:
-    """Checks that weights of the same position are the same weight in both models.
-
-    Raises:
-        ConfigError: they are not.
-    """
+    """Checks that weights of the same position are the same weight in both models."""
     if moving_averages(model.head):
         raise ConfigError(
             f"{first.folder}: expected a head without batch normalisation, whose averages belong "
