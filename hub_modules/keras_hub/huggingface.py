@@ -187,7 +187,7 @@ def _shapes(path: Path, prefix: str) -> dict[str, tuple[str, tuple]]:
 
 
 def _load(encoder: KerasHubEncoder, path: Path, shapes: dict, offset: int) -> None:
-    rows = _rows(encoder)
+    rows = table_rows(encoder)
     known = {row.foreign for row in rows}
     left_out = {"embeddings.position_ids"} | ({_TYPES} if offset else set())
     declared = {
@@ -211,7 +211,8 @@ def _load(encoder: KerasHubEncoder, path: Path, shapes: dict, offset: int) -> No
         encoder.load_weights_by_name(to_ours(rows, read, str(path)))
 
 
-def _rows(encoder: KerasHubEncoder) -> list[Row]:
+def table_rows(encoder: KerasHubEncoder) -> list[Row]:
+    """HuggingFace's names of all weights of an encoder."""
     settings = encoder.settings
     counts = {
         "layer": settings["num_layers"],

@@ -1,6 +1,6 @@
 """Texts → an encoder's inputs in one call, with checks of type and length."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import keras
@@ -31,7 +31,7 @@ def pack_texts(
             at run time.
     """
     columns = text_columns(texts)
-    segments = [preprocessor.tokenize(column) for column in columns]
+    segments = tokenized(preprocessor, columns)
     if max_length is not None:
         budget = max_length - preprocessor.special_tokens(len(segments))
         if truncate:
@@ -39,6 +39,19 @@ def pack_texts(
         else:
             segments = _checked_lengths(segments, budget, max_length)
     return preprocessor.pack(segments)
+
+
+def tokenized(preprocessor: Any, columns: Sequence) -> list[tf.RaggedTensor]:
+    """The tokens of each text of an example: `[batch] string` a text."""
+    by_column = zip(tokenizers(preprocessor, len(columns)), columns, strict=True)
+    return [tokenize(column) for tokenize, column in by_column]
+
+
+def tokenizers(preprocessor: Any, count: int) -> list[Callable]:
+    """What tokenizes each of `count` texts of an example: each may have a prompt of its own."""
+    if not getattr(preprocessor, "prompts", ()):
+        return [preprocessor.tokenize] * count
+    return [lambda texts, n=number: preprocessor.tokenize(texts, n) for number in range(count)]
 
 
 def text_columns(texts: Any) -> list[tf.Tensor]:

@@ -159,6 +159,11 @@ def writer_of(family: str) -> Callable[[ModuleSource, str | Path, Beside], None]
     return _WRITERS.get(family)
 
 
+def rows_of(family: str, config: dict) -> list[Row]:
+    """The name table of an encoder of a family that `writer_of` knows."""
+    return _ROWS[family](config)
+
+
 def table_rows(config: dict) -> list[Row]:
     """The name table, filled in for an encoder of this configuration."""
     return expand(TABLE, bert_shapes(config), {"layer": config["num_layers"]})
@@ -259,4 +264,10 @@ _WRITERS = {
     "causal": gpt2.write,
     "modern_bert": modern_bert.write,
     "mpnet": mpnet.write,
+}
+_ROWS = {
+    "bert": table_rows,
+    "causal": gpt2.table_rows,
+    "modern_bert": modern_bert.table_rows,
+    "mpnet": mpnet.table_rows,
 }

@@ -29,11 +29,22 @@ def write_folder(
         ArtifactError: the folder exists already or cannot be written.
     """
     texts = {"config.json": as_json(settings), **texts, **(beside or {})}
+    write_files(folder, texts, "model.safetensors", arrays)
+
+
+def write_files(
+    folder: str | Path, texts: Mapping[str, str], weights: str, arrays: dict[str, np.ndarray]
+) -> None:
+    """Writes a new folder of texts by name and one file of weights.
+
+    Raises:
+        ArtifactError: the folder exists already or cannot be written.
+    """
     with publish_folder(folder) as aside:
         for name, text in texts.items():
             (aside / name).parent.mkdir(exist_ok=True)
             (aside / name).write_text(text, encoding="utf-8", newline="\n")
-        save_file(arrays, aside / "model.safetensors", metadata={"format": "pt"})
+        save_file(arrays, aside / weights, metadata={"format": "pt"})
 
 
 def word_piece_texts(

@@ -1,4 +1,7 @@
-"""States of texts in transformers: `python transformers_states.py FOLDER TEXTS.json OUT.npz`."""
+"""States of texts in transformers: `transformers_states.py FOLDER TEXTS.json OUT.npz [LORA]`.
+
+LORA is a folder of PEFT's.
+"""
 
 import json
 import sys
@@ -9,8 +12,12 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 
-def main(folder: str, texts: str, out: str) -> None:
+def main(folder: str, texts: str, out: str, lora: str | None = None) -> None:
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder)
+    if lora is not None:
+        from peft import PeftModel
+
+        model = PeftModel.from_pretrained(model, lora)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     tokenizer.padding_side = "right"

@@ -189,7 +189,8 @@ def _layer_numbers(text: str) -> list[int]:
     type=click.Choice(("module", "huggingface")),
     default="module",
     help="huggingface: config.json, model.safetensors and the tokenizer, as transformers reads "
-    "them (BERT, GPT-2, ModernBERT, MPNet); also of a module, by its handle.",
+    "them (BERT, GPT-2, ModernBERT, MPNet); also of a module, by its handle. With --adapters: LoRA "
+    "as PEFT reads it.",
 )
 @stored_as_option
 @trust_option
@@ -200,12 +201,14 @@ def export_module(
     """Writes the encoder of a trained run as a module again, or in HuggingFace's format."""
     if stored_as != "float32" and (adapters or file_format != "module"):
         raise click.UsageError("--stored-as is for a whole module: leave out one of them")
-    if adapters and file_format != "module":
-        raise click.UsageError("--adapters writes a file of ours: leave out one of them")
     start_tensorflow()
     from tf_adapt.training.finished import module_export
 
-    if file_format == "huggingface":
+    if adapters and file_format == "huggingface":
+        from tf_adapt.training.finished.peft_export import export_peft
+
+        click.echo(f"folder: {export_peft(run, out, trust)}")
+    elif file_format == "huggingface":
         click.echo(f"folder: {module_export.export_huggingface(run, out, trust)}")
     elif adapters:
         click.echo(f"adapters: {module_export.export_adapters(run, out, trust)}")

@@ -91,6 +91,7 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
         pairs=config.encoder.pairs or ("joint" if joins_pairs(family) and not long else "separate"),
         classification_token=config.encoder.classification_token,
         long=long and f"{long.window} by {long.stride}, {long.pool}",
+        prompts=config.encoder.prompts or [],
         adaptation=config.adaptation.name,
         settings=cell.settings,
         head=first.get("head", config.head),

@@ -206,6 +206,12 @@ def _long_problems(config: Config) -> Found:
             f"expected at most {long.window - 2}, so that windows of {long.window} positions, two "
             f"of them special tokens, leave none out; got {long.stride}",
         )
+    if config.encoder.prompts is not None:
+        yield (
+            ("encoder", "prompts"),
+            "expected null together with encoder.long, whose windows begin within a text, got "
+            f"{config.encoder.prompts!r}",
+        )
     if config.encoder.pairs == "joint":
         yield (
             ("encoder", "pairs"),

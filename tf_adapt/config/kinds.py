@@ -63,6 +63,11 @@ _NO_MISTAKES = {
 }
 _NOT_SUPPORTED = "not supported for kind: {kind}; remove it"
 
+_NO_PROMPTS = {
+    ("encoder", "prompts"): "expected null for {kind}, which reads words, not whole texts, got "
+    "{got}"
+}
+
 _CLASSIFICATION = Row(
     _NO_SPANS | _NO_WORD_PIECES | _NO_THRESHOLDS,
     refused_rules=_NO_OVERLAP,
@@ -92,6 +97,7 @@ KINDS = {
         _NO_SPANS
         | _NO_THRESHOLDS
         | _OF_ONE_LABEL
+        | _NO_PROMPTS
         | {
             ("head_pooling",): "expected null for {kind}, whose heads label each word, got {got}; "
             "head_word_pieces says which pieces of a word stand for it",
@@ -104,6 +110,7 @@ KINDS = {
     "span_extraction": Row(
         _NO_WORD_PIECES
         | _NO_CLASS_WEIGHT
+        | _NO_PROMPTS
         | {
             ("training", "document_context"): "expected false for {kind}, whose contexts are read "
             "in windows, got true",
@@ -122,7 +129,7 @@ KINDS = {
         refused_rules=_NO_OVERLAP,
     ),
     "language_model": Row(
-        _NO_THRESHOLDS | _NO_CLASS_WEIGHT | _OF_ONE_LABEL,
+        _NO_THRESHOLDS | _NO_CLASS_WEIGHT | _OF_ONE_LABEL | _NO_PROMPTS,
         refused_among_tasks={
             ("data", "format"): "expected labelled data, got text; a language model is trained "
             "alone, with data and objective: language_model"

@@ -7,7 +7,7 @@ reads configs, `tf_adapt.config.checks` has the checks of several keys; the sect
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TextConfig, TfdsConfig
 from tf_adapt.config.fields import WIDEST, Section, whole
@@ -62,6 +62,13 @@ class About(Section):
     """Duration of the experiment."""
 
 
+Prompt = Annotated[str, Field(min_length=1, max_length=1000)]
+Prompts = Annotated[
+    Annotated[list[Prompt], Field(min_length=1, max_length=2)] | None,
+    BeforeValidator(lambda given: [given] if isinstance(given, str) else given, Prompt | list),
+]
+
+
 class LongConfig(Section):
     """Texts of any length, read in windows (transformers)."""
 
@@ -109,6 +116,10 @@ class EncoderConfig(Section):
         None, description="a section with window, stride and pool, or null"
     )
     """Read texts of any length in windows (transformers)."""
+    prompts: Prompts = Field(
+        None, description='a text, as "query: ", a list of two for the texts of a pair, or null'
+    )
+    """What is put before each text that the encoder reads."""
 
 
 # Keys of a config with several tasks alone.

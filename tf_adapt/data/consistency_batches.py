@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from hub_modules.preprocess import truncate
+from hub_modules.preprocess import tokenized, truncate
 from tf_adapt.data.batches import WINDOW_BATCHES, check_batch_size, epoch_order, untuned
 from tf_adapt.data.in_memory.kinds import KINDS
 from tf_adapt.data.in_memory.records import in_memory_records
@@ -195,7 +195,7 @@ def _packing(encoder: Any, limit: int) -> Callable:
     preprocessor = encoder.preprocessor
 
     def pack(columns: Sequence) -> dict:
-        tokens = [preprocessor.tokenize(column) for column in columns]
+        tokens = tokenized(preprocessor, columns)
         groups = [tokens] if encoder.joint_pairs else [[column] for column in tokens]
         budget = limit - preprocessor.special_tokens(len(groups[0]))
         packed = [preprocessor.pack(truncate(group, budget)[0]) for group in groups]

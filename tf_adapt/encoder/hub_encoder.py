@@ -23,6 +23,7 @@ from hub_modules.native.added.settings import (
 from hub_modules.native.given_states import PERTURBATION, states_key
 from hub_modules.native.inference_graph import InferenceGraph
 from hub_modules.native.weights import set_trainable
+from hub_modules.preprocess import PromptedPreprocessor
 from tf_adapt.encoder.collective_keys import continue_collective_keys
 from tf_adapt.encoder.layer_groups import LayerGroups, with_bias_group
 from tf_adapt.encoder.long_texts import MOST_POSITIONS, LongTexts, in_windows, joined
@@ -31,6 +32,7 @@ from tf_adapt.encoder.refusals import (
     check_checkpointing,
     check_long,
     check_new_ways,
+    checked_prompts,
     joint_pairs,
     not_converted,
     nothing_learns,
@@ -121,6 +123,8 @@ class HubEncoder(keras.layers.Layer):
             your own, set it again.
         long: a `LongTexts` (or its values): texts of any length are read in windows, whose states
             are put together again; transformers only. The texts of a pair are then read apart.
+        prompts: what is put before each text, as "query: "; two, a list, for the two texts of a
+            pair. For tasks on whole texts; not together with `long`.
 
     Attributes:
         added: what an adaptation has added, or None: see `add`.
@@ -165,6 +169,7 @@ class HubEncoder(keras.layers.Layer):
         keep_layers: Sequence[int] | None = None,
         engine: str = TENSORFLOW,
         long: LongTexts | dict | None = None,
+        prompts: str | Sequence[str] | None = None,
         **kwargs,
     ):
         check_new_ways(kwargs)
@@ -205,7 +210,10 @@ class HubEncoder(keras.layers.Layer):
             self.encoder.gradient_checkpointing = True
         # In a tuple Keras does not see it, but TensorFlow does: an export of a user's own model
         # needs the tables of a preprocessing program.
-        self._preprocessing = (module.preprocessor, preprocessor)
+        self.prompts = checked_prompts(prompts, long)
+        given = module.preprocessor
+        given = PromptedPreprocessor(given, self.prompts) if self.prompts else given
+        self._preprocessing = (given, preprocessor)
         self.layer_mix = module.mix
         self.pooling = module.pooling
         self.unread_groups: tuple[str, ...] = self._never_read
@@ -483,6 +491,7 @@ class HubEncoder(keras.layers.Layer):
             "keep_layers": None if self.keep_layers is None else list(self.keep_layers),
             "engine": self.engine,
             "long": None if self.long is None else asdict(self.long),
+            "prompts": list(self.prompts) or None,
             "trainable_groups": self.trainable_groups,
             "unread_groups": list(self.unread_groups),
         }

@@ -1,5 +1,7 @@
 """What a `HubEncoder` refuses: its checks of arguments that go together, and their messages."""
 
+from collections.abc import Sequence
+
 import keras
 
 from hub_modules.families import FAMILIES, joins_pairs
@@ -130,6 +132,27 @@ def check_long(long: LongTexts | None, module: LoadedModule, pairs: str | None) 
             "pairs: expected separate or none together with long, which cuts a row of one text "
             "into windows, got 'joint'"
         )
+
+
+def checked_prompts(prompts: str | Sequence[str] | None, long: object) -> tuple[str, ...]:
+    """What is put before the texts of an example: nothing, one for all, or one for each of two.
+
+    Raises:
+        ConfigError: it is something else, or texts are read in windows.
+    """
+    given = list(prompts) if isinstance(prompts, list | tuple) else [prompts]
+    given = [] if prompts is None else given
+    if len(given) > 2 or not all(isinstance(one, str) and one for one in given):
+        raise ConfigError(
+            "prompts: expected a text that is put before each text, or a list of two for the texts "
+            f"of a pair, got {prompts!r}"
+        )
+    if given and long is not None:
+        raise ConfigError(
+            "prompts: expected none together with long, whose windows begin within a text, got "
+            f"{prompts!r}"
+        )
+    return tuple(given)
 
 
 def check_checkpointing(module: LoadedModule) -> None:

@@ -50,11 +50,11 @@ def ranked(cells: list[ScoredCell]) -> list[Ranked]:
     ]
 
 
-def encoder_of(cell: ScoredCell) -> tuple[str, str, bool, str | None, str | None]:
+def encoder_of(cell: ScoredCell) -> tuple:
     """The identity of an encoder: its module, how it encodes pairs, whether rows end in a new
-    token, the windows of long texts, how it is executed."""
-    module = cell.module or cell.encoder
-    return (module, cell.pairs, cell.classification_token, cell.long, cell.execution)
+    token, the windows of long texts, what is put before texts, how it is executed."""
+    module, prompts = cell.module or cell.encoder, tuple(cell.prompts)
+    return (module, cell.pairs, cell.classification_token, cell.long, prompts, cell.execution)
 
 
 def encoder_name(cell: ScoredCell) -> str:

@@ -151,6 +151,7 @@ class ScoredCell:
         pairs: "joint" or "separate": how the texts of a pair are encoded.
         classification_token: whether each row ends in a new token.
         long: the windows in which texts are read, as "128 by 64, max"; None: as one row.
+        prompts: what is put before the texts of an example.
         settings: the adaptation's keys with values other than the default.
         learning_rate: the selected one; None before its selection, or if every rate diverged.
         tried: the trials it was selected from; empty with a single rate.
@@ -175,6 +176,7 @@ class ScoredCell:
     pairs: str
     classification_token: bool = False
     long: str | None = None
+    prompts: list[str] = field(default_factory=list)
     adaptation: str
     settings: dict[str, Any]
     head: str

@@ -110,7 +110,7 @@ def _summed_axes(dense) -> int:
 
 def low_rank_layers(layer: keras.layers.Layer) -> list[LowRank]:
     """Every `LowRank` inside a layer, bottom to top."""
-    return [part.low_rank for part in _with_low_rank(layer)]
+    return [part.low_rank for part in with_low_rank(layer)]
 
 
 @contextlib.contextmanager
@@ -120,7 +120,7 @@ def merged(layer: keras.layers.Layer) -> Iterator[None]:
     A graph that is traced inside has the operations of a layer without LoRA. Afterwards the kernels
     have their own values again, bit by bit.
     """
-    parts = _with_low_rank(layer)
+    parts = with_low_rank(layer)
     kernels = [part.kernel.numpy() for part in parts]
     try:
         for part, kernel in zip(parts, kernels, strict=True):
@@ -133,5 +133,6 @@ def merged(layer: keras.layers.Layer) -> Iterator[None]:
             part.low_rank.merged = False
 
 
-def _with_low_rank(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
+def with_low_rank(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
+    """Every linear layer inside a layer that has a `LowRank`, bottom to top."""
     return [part for part in layer._flatten_layers() if hasattr(part, "low_rank")]

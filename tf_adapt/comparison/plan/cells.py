@@ -193,6 +193,7 @@ def cell_name(config: Config, head: str, signal: str | None) -> str:
     parts += [] if encoder.execution is None else [encoder.execution]
     if encoder.long is not None:
         parts.append(f"long_{encoder.long.window}_{encoder.long.stride}_{encoder.long.pool}")
+    parts += [_safe("".join(encoder.prompts or []))] if encoder.prompts else []
     parts.append("_".join([adaptation.name, *settings]))
     parts += [] if head == "default" else [head]
     parts += [] if signal is None else [signal]
@@ -200,15 +201,21 @@ def cell_name(config: Config, head: str, signal: str | None) -> str:
 
 
 def encoder_in_words(encoder: EncoderConfig) -> str:
-    """`bert_small`, `bert_small layers 0+2`: the module, and the layers that are kept of it."""
+    """`bert_small`, `bert_small layers 0+2 "query: "`: the module, the layers that are kept of it,
+    what is put before texts."""
     kept = f" layers {'+'.join(map(str, encoder.keep_layers))}" if encoder.keep_layers else ""
-    return short_name(encoder.handle) + kept
+    prompts = "".join(f' "{prompt}"' for prompt in encoder.prompts or ())
+    return short_name(encoder.handle) + kept + prompts
 
 
 def short_name(handle: str) -> str:
     """The last part of a path or URL that is no version number, safe as a file name."""
-    parts = [re.sub(r"[^\w.+-]", "_", part) for part in handle.split("/") if part] or ["module"]
+    parts = [_safe(part) for part in handle.split("/") if part] or ["module"]
     return next((part for part in reversed(parts) if not part.isdigit()), parts[-1])
+
+
+def _safe(text: str) -> str:
+    return re.sub(r"[^\w.+-]", "_", text)
 
 
 def check_cells(cells: tuple[Cell, ...], where: str) -> None:

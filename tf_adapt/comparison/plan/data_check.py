@@ -38,5 +38,6 @@ def reading(cell: Cell) -> str:
     encoder, limit = cell.config.encoder, cell.config.training.max_length
     parts = [short_name(encoder.handle), encoder.pairs, encoder.execution]
     parts += ["long"] if encoder.long else []
+    parts += encoder.prompts or []
     parts.append(None if limit is None else f"max_length_{limit}")
     return "-".join(part for part in parts if part)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from hub_modules.preprocess import truncate
+from hub_modules.preprocess import tokenizers, truncate
 from tf_adapt.data.formats import Record, check_text
 from tf_adapt.data.packing.lengths import in_chunks, long_words, refuse_long, refuse_long_words
 from tf_adapt.data.packing.prepared import Limits, PreparedData
@@ -35,7 +35,8 @@ def prepare_texts(
     for column in texts:
         for text, record in zip(column, records, strict=True):
             check_text(text, record.where)
-    tokens = [in_chunks(preprocessor.tokenize, column) for column in texts]
+    by_column = zip(tokenizers(preprocessor, len(texts)), texts, strict=True)
+    tokens = [in_chunks(tokenize, column) for tokenize, column in by_column]
     groups = [tokens] if joint else [[segment] for segment in tokens]
     budget = limits.tokens - preprocessor.special_tokens(len(groups[0]))
     lengths = np.stack([sum(s.row_lengths() for s in group).numpy() for group in groups])

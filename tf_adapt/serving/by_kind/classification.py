@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from hub_modules.preprocess import truncate
+from hub_modules.preprocess import tokenized, truncate
 from tf_adapt.data.formats import Record
 from tf_adapt.data.packing.prepared import Limits
 from tf_adapt.serving.exports.length_check import length_check
@@ -90,7 +90,7 @@ def columns(texts: dict) -> list[tf.Tensor]:
 
 def packed(texts: list[tf.Tensor], preprocessor: Any, joint: bool, limits: Limits) -> dict:
     """The `inputs` of a model for texts that are read together (`joint`) or each by itself."""
-    segments = [preprocessor.tokenize(text) for text in texts]
+    segments = tokenized(preprocessor, texts)
     groups = [segments] if joint else [[segment] for segment in segments]
     inputs = {
         name: preprocessor.pack(_fitted(group, preprocessor, limits))

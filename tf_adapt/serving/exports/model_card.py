@@ -5,7 +5,7 @@ Data, scores, adaptation, costs, limits, licence, and how to call it.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hub_modules.licence_notes import licence_notes
 from hub_modules.shipped import PRETRAINED, shipped_names
@@ -16,15 +16,6 @@ from tf_adapt.runs.finished_run import chain_in_words
 from tf_adapt.serving.kinds import KINDS
 
 CARD = "README.md"
-# What an encoder is written as.
-MODULE = (
-    "A module: `encoder/` (SavedModel; its text is prepared as `preprocess/` does, if there is "
-    "such a folder, else by itself); `manifest.json` has the SHA-256 of each file."
-)
-HUGGINGFACE = (
-    "A folder of HuggingFace's format: `config.json`, `model.safetensors` and the tokenizer, as "
-    "transformers reads them; `1_Pooling`, if there is one, as sentence-transformers does."
-)
 _NOT_CALIBRATED = "- Probabilities are the model's own; they were not calibrated.\n"
 _LIMITS = (
     "- The scores are those of one dataset. Texts of another kind (topic, time, length, language) "
@@ -43,6 +34,35 @@ import tf_adapt as ta
 
 encoder = ta.HubEncoder("THIS_FOLDER", trainable=True)
 ```"""
+
+
+class Written(NamedTuple):
+    """What an encoder is written as: its files in words, and how to use them."""
+
+    files: str
+    use: str = _USE
+
+
+MODULE = Written(
+    "A module: `encoder/` (SavedModel; its text is prepared as `preprocess/` does, if there is "
+    "such a folder, else by itself); `manifest.json` has the SHA-256 of each file."
+)
+HUGGINGFACE = Written(
+    "A folder of HuggingFace's format: `config.json`, `model.safetensors` and the tokenizer, as "
+    "transformers reads them; `1_Pooling`, if there is one, as sentence-transformers does."
+)
+PEFT = Written(
+    "LoRA as PEFT reads it: `adapter_config.json`, `adapter_model.safetensors`. It belongs to the "
+    "module named below, in HuggingFace's format (`tf-adapt module export MODULE --format "
+    "huggingface --out DIR` writes another one so).",
+    """\
+```python
+from peft import PeftModel
+from transformers import AutoModel
+
+encoder = PeftModel.from_pretrained(AutoModel.from_pretrained("DIR"), "THIS_FOLDER")
+```""",
+)
 
 
 @dataclass(frozen=True)
@@ -193,18 +213,19 @@ def members_table(ensemble: ensemble_folder.EnsembleFile) -> str:
     return "\n".join(lines) + text
 
 
-def module_card(origin: Origin, metrics: dict[str, Any] | None, files: str = MODULE) -> str:
+def module_card(origin: Origin, metrics: dict[str, Any] | None, written: Written = MODULE) -> str:
     """The card of a run's encoder; of several tasks with the target's data.
 
     Args:
-        files: what was written: `MODULE` or `HUGGINGFACE`.
+        written: `MODULE`, `HUGGINGFACE` or `PEFT`.
     """
     others = ", ".join(origin.other_tasks)
     together = f" It learned other tasks too: {others}." if others else ""
     parts = [
         f"# Encoder of {_title(origin)}",
-        f"{files} The encoder learned with the task below; its head is not part of it.{together}",
-        section("How to use it", _USE),
+        f"{written.files} The encoder learned with the task below; its head is not part of it."
+        f"{together}",
+        section("How to use it", written.use),
         section("Data", _data(origin, metrics)),
         section("Scores of the whole model", _scores(metrics, None)),
         section("Adaptation", _adaptation(origin, metrics)),
@@ -219,8 +240,8 @@ def huggingface_card(handle: str, folder: Path) -> str:
     name = _last_name(handle)
     parts = [
         f"# {name}, in HuggingFace's format",
-        f"{HUGGINGFACE} Written by tf_adapt.",
-        section("How to use it", _USE),
+        f"{HUGGINGFACE.files} Written by tf_adapt.",
+        section("How to use it", HUGGINGFACE.use),
         section("Licence", _own_licence(name, folder) or _UNKNOWN_LICENCE),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -99,6 +99,12 @@ def _check(tasks: dict[str, ServedTask]) -> None:
                 f"({first.model.encoder.handle}), got one of {encoder.handle}; only tasks on one "
                 "module can share an encoder"
             )
+        if encoder.prompts != first.model.encoder.prompts:
+            raise ConfigError(
+                f"task {name}: expected the prompts of {first_name} "
+                f"({list(first.model.encoder.prompts)}), which are put before each text, got "
+                f"{list(encoder.prompts)}; export it alone"
+            )
         if half_layers(model):
             raise ConfigError(
                 f"task {name}: expected a model in float32, got one that computes in "

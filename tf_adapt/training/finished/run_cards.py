@@ -9,6 +9,7 @@ from tf_adapt.runs import ensemble_folder, run_folder
 from tf_adapt.serving.exports.model_card import (
     MODULE,
     OverSeeds,
+    Written,
     export_card,
     members_table,
     module_card,
@@ -35,13 +36,13 @@ def run_card(run: Path, over_seeds: OverSeeds | None = None) -> str:
     return f"{card}\n{section('Several runs', members_table(ensemble_folder.read(run)))}\n"
 
 
-def encoder_card(run: Path, files: str = MODULE) -> str:
+def encoder_card(run: Path, written: Written = MODULE) -> str:
     """The card of a run's encoder.
 
     Args:
-        files: as in `module_card`.
+        written: as in `module_card`.
 
     Raises:
         ArtifactError: the folder is damaged.
     """
-    return module_card(origin_of(saved_config(run)), run_folder.finished_metrics(run), files)
+    return module_card(origin_of(saved_config(run)), run_folder.finished_metrics(run), written)
