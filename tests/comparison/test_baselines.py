@@ -135,6 +135,11 @@ def test_a_part_of_train_may_have_one_label():
     train, dev, scored = SPLITS
     one = [replace(r, label="mid") for r in train]
     assert bag_of_words.classifier(one, dev, scored, len) == ["mid"] * 80
+    # Without a word the most frequent label is all that can be learnt.
+    blank = [Record(" ", label=label) for label in ("low", "mid", "mid")]
+    assert (
+        bag_of_words.classifier(blank, dev, scored, share([r.label for r in dev])) == ["mid"] * 80
+    )
     tagged = [TaggedSentence(("a", "b"), ("O", "O"))] * 3
     assert word_tagger.tagger(tagged, tagged, tagged, len) == [["O", "O"]] * 3
 

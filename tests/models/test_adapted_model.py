@@ -222,6 +222,10 @@ def test_the_gradient_norm_is_that_of_whole_rows(tiny_elmo):
     squares = [np.sum(np.square(tf.convert_to_tensor(gradient))) for gradient in gradients]
     model.fit(batches, verbose=0)
     assert model.gradient_norm.value.numpy() == pytest.approx(np.sqrt(sum(squares)), rel=1e-5)
+    inside = {id(weight) for weight in encoder.weights}
+    of_encoder = [id(weight) in inside for weight in model.trainable_weights]
+    share = np.sqrt(np.sum(np.array(squares)[of_encoder]) / sum(squares))
+    assert 0 < share < 1 and model.encoder_share.value.numpy() == pytest.approx(share, rel=1e-5)
 
 
 def test_an_encoder_may_get_another_head(tiny_bert):

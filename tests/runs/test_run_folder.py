@@ -108,6 +108,9 @@ def test_metrics_of_another_form(tmp_path):
 def test_history(tmp_path):
     run_folder.write_history(tmp_path, [{"epoch": 1, "loss": 0.5}, {"epoch": 2, "loss": None}])
     assert (tmp_path / "history.csv").read_text() == "epoch,loss\n1,0.5\n2,\n"
+    # The first epoch by an earlier version.
+    run_folder.write_history(tmp_path, [{"epoch": 1}, {"epoch": 2, "encoder_gradient": 0.5}])
+    assert (tmp_path / "history.csv").read_text() == "epoch,encoder_gradient\n1,\n2,0.5\n"
 
 
 def test_lock_names_its_owner_and_leaves_nothing(tmp_path):

@@ -18,16 +18,15 @@ class TrainSteps(keras.Model):
 
     Attributes:
         gradient_norm: its `value` is the global norm of the last step's gradient, before clipping.
+        encoder_share: its `value` is the norm of the encoder's part of that gradient, divided by
+            the global one; near 0 where the gradients of the encoder have vanished.
     """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         # Keyed by which weights (with penalties) are trainable: Keras fixes that in tracing.
         self._steps, self._test_steps = Untracked({}), Untracked({})
-        # Untracked: it is not a weight of the model.
-        self.gradient_norm = Untracked(
-            tf.Variable(0.0, trainable=False, aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA)
-        )
+        self.gradient_norm, self.encoder_share = _recorded(), _recorded()
 
     def outputs_in_training(self, x) -> tuple:
         """The outputs, and this replica's share of losses in addition to the compiled one."""
@@ -50,9 +49,18 @@ class TrainSteps(keras.Model):
         gradients = _summed_over_replicas(gradients)
         norm = tf.linalg.global_norm(gradients)
         self.gradient_norm.value.assign(norm / self._loss_scale())
+        self.encoder_share.value.assign(self._share_of_encoder(gradients, weights, norm))
         gradients = self._shared_out(gradients, norm)
         self.optimizer.apply_gradients(zip(gradients, weights, strict=True))
         own_gradients()
+
+    def _share_of_encoder(self, gradients: list, weights: list, norm):
+        inside = {id(weight) for weight in self.encoder.weights}
+        pairs = zip(gradients, weights, strict=True)
+        of_encoder = [gradient for gradient, weight in pairs if id(weight) in inside]
+        if not any(gradient is not None for gradient in of_encoder):
+            return 0.0
+        return tf.math.divide_no_nan(tf.linalg.global_norm(of_encoder), norm)
 
     @property
     def unscaled_optimizer(self) -> keras.optimizers.Optimizer:
@@ -150,6 +158,13 @@ class TrainSteps(keras.Model):
             )
 
         return function
+
+
+def _recorded() -> Untracked:
+    # Untracked: it is not a weight of the model.
+    return Untracked(
+        tf.Variable(0.0, trainable=False, aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA)
+    )
 
 
 def _summed_over_replicas(gradients: list) -> list:

@@ -31,6 +31,8 @@ from tf_adapt.runs.run_schemas import Metrics, TaskFile
 
 CONFIG, HISTORY, METRICS, LOCK = "config.yaml", "history.csv", "metrics.json", ".lock"
 TASK = "task.json"
+# The column of the history with `TrainSteps.encoder_share`, where an encoder is trained.
+ENCODER_GRADIENT = "encoder_gradient"
 TEACHER = "teacher"  # what a teacher answered
 START = "start"  # a copy of the run that this one starts from, as far as it is needed
 _FILES = (CONFIG, HISTORY, METRICS, TASK, records.RECORD)
@@ -180,9 +182,9 @@ def saved_task(folder: Path) -> TaskFile:
 
 
 def write_history(folder: Path, rows: list[dict[str, Any]]) -> None:
-    """Writes `history.csv`, one row an epoch."""
-    table = io.StringIO()
-    writer = csv.DictWriter(table, list(rows[0]), lineterminator="\n")
+    """Writes `history.csv`, one row an epoch; one by an earlier version may have fewer columns."""
+    table, columns = io.StringIO(), dict.fromkeys(name for row in rows for name in row)
+    writer = csv.DictWriter(table, list(columns), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     records.write(folder, HISTORY, table.getvalue())

@@ -112,7 +112,10 @@ def _train_epoch(run: Run, kept: KeptStates | None, watching: list) -> None:
             shuffle=False,
             verbose=0,
         ).history
-    state.logs = callbacks.plain_numbers({name: values[-1] for name, values in history.items()})
+    logs = {name: values[-1] for name, values in history.items()}
+    if run.start is not None:  # of the last step: a mean would need a state to resume from
+        logs[run_folder.ENCODER_GRADIENT] = run.model.encoder_share.value.numpy()
+    state.logs = callbacks.plain_numbers(logs)
     state.seconds["training"] += time.monotonic() - started
 
 

@@ -109,7 +109,9 @@ def text_features(*splits: Sequence[Record]) -> tuple:
     vectors = TfidfVectorizer(
         token_pattern=TOKEN, ngram_range=(1, 2), sublinear_tf=True, max_features=MOST_WORDS
     )
-    vectors.fit([text for record in splits[0] for text in _texts(record)])
+    texts = [text for record in splits[0] for text in _texts(record)]
+    # Blank texts alone: a word that is not in them, so that models learn how frequent labels are.
+    vectors.fit(texts if any(text.strip() for text in texts) else ["-"])
     return tuple(_of_split(vectors, records) for records in splits)
 
 

@@ -29,6 +29,7 @@ from tf_adapt.printing.words import score
 Settings = dict[str, Any]
 # How much a counter-run has of what may be too little.
 TIMES_RATE, TIMES_EPOCHS, FROZEN_EPOCHS, WARMUP = 10.0, 4, 10, 0.1
+MOST_EPOCHS = 50  # of few examples, each evaluated and saved
 TIMES_UNITS, HEAD_UNITS = 4, 64
 
 
@@ -64,11 +65,26 @@ def _at_chance(run: Evidence) -> str | None:
     return None
 
 
-def _hardly_falls(run: Evidence) -> str | None:
+def _change(run: Evidence) -> float | None:
+    """The change of the training loss from the first to the last epoch, as a share of the first."""
     losses = run.losses
-    if len(losses) < 2 or losses[-1] < (1 - limits.LITTLE_FALL) * losses[0]:
+    return losses[-1] / losses[0] - 1 if len(losses) > 1 and losses[0] else None
+
+
+def _from_to(run: Evidence) -> str:
+    return f"the training loss goes from {run.losses[0]:.3f} to {run.losses[-1]:.3f}"
+
+
+def _hardly_falls(run: Evidence) -> str | None:
+    change = _change(run)
+    if change is None or not -limits.LITTLE_FALL <= change <= limits.RISE:
         return None
-    return f"the training loss goes from {losses[0]:.3f} to {losses[-1]:.3f} only"
+    return f"{_from_to(run)} only"
+
+
+def _rises(run: Evidence) -> str | None:
+    change = _change(run)
+    return _from_to(run) if change is not None and change > limits.RISE else None
 
 
 def _edge(run: Evidence, end: str) -> str | None:
@@ -80,7 +96,7 @@ def _rate_too_high(run: Evidence) -> str | None:
     highest = run.rates[-1]
     above = f"{run.rate:g} is far above the default rates, at most {highest:g}"
     is_above = run.rate > limits.FAR_FROM_DEFAULT * highest
-    return _first(_at_chance(run), above if is_above else None, _edge(run, LOWER))
+    return _first(_at_chance(run), above if is_above else None, _rises(run), _edge(run, LOWER))
 
 
 def _rate_too_low(run: Evidence) -> str | None:
@@ -97,7 +113,11 @@ def _too_few_steps(run: Evidence) -> str | None:
 
 
 def _collapsed(run: Evidence) -> str | None:
-    return "one answer to everything" if run.one_answer else None
+    if run.one_answer:
+        return "one answer to everything"
+    if run.is_frozen or run.encoder_gradient > limits.VANISHED:
+        return None
+    return f"the encoder's part of the gradient is {run.encoder_gradient:.1%} of it at the end"
 
 
 def _forgetting(run: Evidence) -> str | None:
@@ -118,7 +138,7 @@ def _unscaled_states(run: Evidence) -> str | None:
 def _head_too_small(run: Evidence) -> str | None:
     """It learns, but does not fit; one that does not learn says nothing of its head."""
     losses = run.losses
-    if not run.is_frozen or len(losses) < 2 or _hardly_falls(run):
+    if not run.is_frozen or len(losses) < 2 or _hardly_falls(run) or _rises(run):
         return None
     if losses[-1] < limits.UNFIT_LOSS * losses[0]:
         return None
@@ -171,7 +191,8 @@ def _higher_rate(run: Evidence, folder: Path) -> Settings:
 
 def _more_epochs(run: Evidence, folder: Path) -> Settings:
     a_pass = run.steps / run.metrics["epochs"]
-    epochs = max(TIMES_EPOCHS * run.config.training.epochs, -(-2 * limits.FEW_STEPS // a_pass))
+    wanted = min(MOST_EPOCHS, -(-2 * limits.FEW_STEPS // a_pass))
+    epochs = max(TIMES_EPOCHS * run.config.training.epochs, wanted)
     return {"training.epochs": int(epochs)}
 
 

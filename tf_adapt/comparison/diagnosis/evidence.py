@@ -88,6 +88,11 @@ class Evidence:
         return self._column(f"{CHOSEN_ON}_{self.metrics['metric']}")
 
     @cached_property
+    def encoder_gradient(self) -> float:
+        """The encoder's share of the gradient at the end, 1 where it is not known."""
+        return ([1.0] + self._column(run_folder.ENCODER_GRADIENT))[-1]
+
+    @cached_property
     def one_answer(self) -> bool:
         """Whether it gives one answer to all of dev."""
         return len(set(KINDS[self.splits.kind].answers(predictions(self.folder, self.splits)))) < 2

@@ -11,6 +11,10 @@ LEVEL = 0.025
 FAR_FROM_DEFAULT = 3.0
 # The training loss has hardly fallen, as a share of that of the first epoch.
 LITTLE_FALL = 0.1
+# It has risen, by the same measure.
+RISE = 0.02
+# The encoder's share of the gradient's norm.
+VANISHED = 0.01
 # It does not fit its training data.
 UNFIT_LOSS = 0.5
 FEW_STEPS = 100
