@@ -84,11 +84,14 @@ TUNED = {
 }
 LARGE_HEAD = {
     "adaptation": "feature_extraction",
-    "head": "default",
-    "head_units": 32,
-    "training": {"epochs": 6, "batch_size": 8, "learning_rate": 3e-3},
+    "head": "concat_pooling",
+    "head_units": 50,
+    "training": {"epochs": 10, "batch_size": 16, "learning_rate": 3e-3},
 }
-HEALTHY = (FROZEN, TUNED, LARGE_HEAD, FROZEN, FROZEN)  # repeated
+HEALTHY = {  # repeated
+    "classification": (FROZEN, TUNED, LARGE_HEAD, FROZEN, FROZEN),
+    "pair_regression": (FROZEN, TUNED, FROZEN, FROZEN, FROZEN),  # the large head is of texts
+}
 FAULTS = {
     "rate / 100": Fault("rate_too_low", 0, {RATE: 1e-4}),
     "few steps": Fault("too_few_steps", 0, {EPOCHS: 1, BATCH: 64}),
@@ -196,7 +199,7 @@ def _trained(
         section[split] = str(files / f"{split}.jsonl")
         write_text(section[split], "".join(json.dumps(row) + "\n" for row in rows))
     module = _module(folder.parent / f"module_{fault.scale:g}", fault.scale)
-    config = HEALTHY[fault.of % len(HEALTHY)] | {
+    config = HEALTHY[dataset.kind][fault.of % SEEDS] | {
         "data": section,
         "encoder": {"handle": str(module)},
     }
