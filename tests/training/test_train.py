@@ -84,6 +84,8 @@ def check_history(run, metrics, epochs):
     assert metrics["epochs"] == epochs
     history = list(csv.DictReader((run / "history.csv").open()))
     assert [row["epoch"] for row in history] == [str(number + 1) for number in range(epochs)]
+    assert ("encoder_gradient" in history[0]) == ("distances" in metrics)
+    assert all(0 < float(row.get("encoder_gradient", 1)) <= 1 for row in history)
     metric = metrics["metric"]
     if metrics["dev"][metric] is not None:
         # Of whole sentences it is computed anew, in float64.
