@@ -39,6 +39,7 @@ _HOMES = {
     "compare": "tf_adapt.comparison.in_python",
     "consistency_batches": "tf_adapt.data.consistency_batches",
     "consistency_objective": "tf_adapt.models.signals.consistency",
+    "contrastive": "tf_adapt.adaptation.adaptations",
     "dawid_skene": "tf_adapt.statistics.dawid_skene",
     "distill_module": "tf_adapt.training.distilling.distill",
     "distillation_objective": "tf_adapt.models.signals.distillation",

@@ -62,6 +62,8 @@ TABLES = [
     (a.sequential_unfreezing(), ["layer_0", "layer_1", "lora", "head"], ["Lh", "1Lh", "01Lh"]),
     (a.bitfit(), [*BERT[:-1], "biases", "head"], ["bh", "bh"]),
     (a.bitfit(), [*ELMO[:-1], "biases", "head"], ["bh", "bh"]),
+    # Its head is fitted in closed form.
+    (a.contrastive(), BERT, [BERT_ALL[:-1], BERT_ALL[:-1]]),
 ]
 
 

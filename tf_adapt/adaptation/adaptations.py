@@ -248,6 +248,29 @@ def bitfit() -> Adaptation:
     return _added("bitfit", Biases(), (*NEW, HEAD))
 
 
+@_with_settings
+def contrastive(iterations: int = 20) -> Adaptation:
+    """The encoder on pairs of texts; after each epoch the head, in closed form, on its states.
+
+    Classification: `mean (cos(u, v) − y)²` over pairs of texts with the vectors u and v that the
+    head `linear` reads, y is 1 for equal labels and 0 for others; the head is the logistic
+    regression on the vectors of the training texts. Pairs with scores: CoSENT, the cosines of the
+    pairs in the order of their scores; the head `cosine` is the line through them.
+
+    Args:
+        iterations: for each text of a classification, the pairs with a text of its label, and as
+            many with a text of another, that are drawn anew for each epoch; 20 as in SetFit.
+
+    References: Tunstall et al. 2022, "Efficient Few-Shot Learning Without Prompts" (SetFit).
+    """
+    _check_count("iterations", iterations)
+
+    def plan(groups):
+        return [Phase(tuple(name for name in groups if name != HEAD))]
+
+    return Adaptation("contrastive", plan, pairs=iterations)
+
+
 def _added(
     name: str, added: Added, others: tuple[str, ...], with_lowest: bool = False
 ) -> Adaptation:
@@ -276,6 +299,7 @@ ADAPTATIONS: dict[str, Callable[..., Adaptation]] = {
     "adapters": adapters,
     "lora": lora,
     "bitfit": bitfit,
+    "contrastive": contrastive,
 }
 # Accepted in configs; everything we write uses the names above.
 SHORT_NAMES = {"freeze": "feature_extraction", "tune": "fine_tuning"}

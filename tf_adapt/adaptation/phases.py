@@ -70,6 +70,8 @@ class Adaptation:
         added: what the encoder is given before, by `build_model`; None: nothing.
         settings: the arguments that it was made with, as in a config.
         trains_encoder: False where the encoder stays frozen for the whole run.
+        pairs: of contrastive tuning, how many pairs of texts with equal labels, and how many with
+            others, are drawn for each text; None: it trains on the task's own loss.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Adaptation:
     added: Added | None = None
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
     trains_encoder: bool = True
+    pairs: int | None = None
 
     def section(self) -> dict[str, Any]:
         """The adaptation as a config has it."""
@@ -105,6 +108,7 @@ class Adaptation:
             "phases": phases,
             "unit": self.unit,
             "patience": self.patience,
+            **({} if self.pairs is None else {"pairs": self.pairs}),
         }
 
     @classmethod
@@ -113,7 +117,8 @@ class Adaptation:
         phases = [Phase(tuple(groups), length) for groups, length in values["phases"]]
         trains = any(set(phase.groups) - {HEAD} for phase in phases)
         name, unit, patience = (values[key] for key in ("name", "unit", "patience"))
-        return cls(name, lambda groups: phases, unit, patience, trains_encoder=trains)
+        pairs = values.get("pairs")
+        return cls(name, lambda groups: phases, unit, patience, trains_encoder=trains, pairs=pairs)
 
     def ever_trained(self, groups: Sequence[str]) -> list[str]:
         """The groups that are trainable in any phase, bottom to top."""

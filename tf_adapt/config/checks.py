@@ -17,6 +17,7 @@ from hub_modules.storage.strict_yaml import KeyPath
 from tf_adapt.adaptation.adaptations import ADAPTATIONS
 from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.config.consistency_checks import consistency_problems
+from tf_adapt.config.contrastive_checks import CONTRASTIVE, contrastive_problems
 from tf_adapt.config.messages import shown
 from tf_adapt.config.paths import is_name_or_url, named_paths
 from tf_adapt.config.sections import Config
@@ -41,6 +42,8 @@ def problems_of(config: Config) -> Found:
         yield from one_task_problems(config)
     if config.data is not None:
         yield from task_problems(config)
+    if config.adaptation.name == CONTRASTIVE:
+        yield from contrastive_problems(config)
     if config.auxiliary.consistency is not None:
         yield from consistency_problems(config)
     for name in config.encoder.HANDLES:

@@ -31,6 +31,8 @@ from tf_adapt.tasks.kinds import KINDS, Row
 # ❄ needs higher rates: 3e-2 to 3e-3 are within some points of each other, 1e-3 is up to 12 points
 # worse on pairs (`python -m benchmarks.frozen_reading`, scores on dev).
 _FROZEN, _ADAPTERS = (6.0e-3, 3.0e-3, 1.0e-3), (3.0e-3, 1.0e-3, 3.0e-4)
+# Contrastive tuning: SetFit's 2e-5, and around it; an epoch of it has 40 pairs for each text.
+_CONTRASTIVE, CONTRASTIVE_EPOCHS = (5.0e-5, 2.0e-5, 1.0e-5), 1
 _LORA, _BITFIT = (3.0e-3, 1.0e-3, 5.0e-4), (3.0e-3, 1.0e-3, 3.0e-4)
 FROZEN_LINEAR = (3.0e-2, 1.0e-2, 3.0e-3)
 LINEAR_HEADS = ("linear", "linear_tagger", "skip_thoughts", "infersent", *SIMILARITY_HEADS)
@@ -47,6 +49,7 @@ RATES = {
         "adapters": _ADAPTERS,
         "lora": _LORA,
         "bitfit": _BITFIT,
+        "contrastive": _CONTRASTIVE,
         "default": (3.0e-4, 1.0e-4, 3.0e-5),
     },
 }
@@ -58,7 +61,7 @@ LEFT_OUT = ("epochs", "batch_size", "learning_rate")
 def default_epochs(kind: str | None) -> dict[str, int]:
     """Epochs by adaptation, and `default`."""
     frozen, trained = KINDS[kind].epochs if kind in KINDS else Row.epochs
-    return {FROZEN: frozen, "default": trained}
+    return {FROZEN: frozen, "contrastive": CONTRASTIVE_EPOCHS, "default": trained}
 
 
 def default_training(kind: str | None, handle: str, adaptation: str, head: str) -> dict[str, float]:

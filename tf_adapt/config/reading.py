@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from hub_modules.storage.strict_yaml import KeyPath, parse_yaml, read_yaml
 from tf_adapt.config.checks import defaults_of, problems_of
+from tf_adapt.config.contrastive_checks import CONTRASTIVE
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TextConfig, TfdsConfig
 from tf_adapt.config.default_training import default_training
 from tf_adapt.config.messages import Problems, describe, location_of, shown
@@ -24,6 +25,7 @@ from tf_adapt.config.task_checks import kind_of
 from tf_adapt.config.training_sections import AdaptationConfig, TrainingConfig
 from tf_adapt.data.kinds import KINDS
 from tf_adapt.errors import ConfigError
+from tf_adapt.heads import kinds as heads
 
 
 def load_config(
@@ -128,7 +130,9 @@ def checked_config(content: Any, problems: Problems) -> Config | None:
         problems.add(path, problem)
     if conflicts:
         return None
-    return config.model_copy(update={"adaptation": filled_in(config.adaptation)})
+    return config.model_copy(
+        update={"adaptation": filled_in(config.adaptation), "head": filled_in_head(config)}
+    )
 
 
 def typed_tasks(
@@ -275,6 +279,13 @@ def filled_in(given: AdaptationConfig) -> AdaptationConfig:
     """The section with the defaults of its adaptation."""
     values = {name: value for name, value in given if name != "name" and value is not None}
     return given.model_copy(update=defaults_of(given.name) | values)
+
+
+def filled_in_head(config: Config) -> str:
+    """The name of the head; the default of contrastive tuning is that which it can fit."""
+    if config.adaptation.name != CONTRASTIVE:
+        return config.head
+    return heads.KINDS[kind_of(config)].contrastive
 
 
 def filled_in_training(config: Config) -> TrainingConfig:

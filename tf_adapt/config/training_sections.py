@@ -141,6 +141,9 @@ class AdaptationConfig(Section):
         None, min_length=1, description="a list of numbers of layers from 0, or null for all"
     )
     """The layers that are adapted, from 0, the lowest (adapters, lora); null: all."""
+    iterations: int | None = whole(1, 1000, ", or null", default=None)
+    """Pairs of texts with equal labels, and as many with others, that are drawn for each text in an
+    epoch (contrastive; default 20)."""
 
     @property
     def trains_encoder(self) -> bool:

@@ -150,6 +150,13 @@ def uncounted(batches: Any) -> Any:
     return batches if first_epoch is None else first_epoch()
 
 
+def made_of(batches: Any) -> tuple[PreparedData, int, int, int] | None:
+    """What a dataset of `batches_from` was made of: `prepared, batch_size, seed, first_epoch`; None
+    for others."""
+    first_epoch = getattr(batches, _FIRST_EPOCH, None)
+    return None if first_epoch is None else first_epoch.args
+
+
 def epoch_batches(
     prepared: PreparedData,
     batch_size: int,

@@ -1,7 +1,7 @@
 """The heads of each kind of task. Imports no TensorFlow."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tf_adapt.heads.asked import Asked
 from tf_adapt.heads.by_kind import classification, language_model, span_extraction, tagging
@@ -25,6 +25,7 @@ class Row:
         arguments: of the heads, where they take them.
         check: refuses what a head cannot read.
         check_kind: refuses kinds without a head.
+        contrastive: the head of contrastive tuning; None: there is none.
     """
 
     heads: tuple[str, ...]
@@ -33,9 +34,10 @@ class Row:
     arguments: Mapping[str, object] = field(default_factory=dict)
     check: Callable[[Asked], None] = classification.check_text
     check_kind: Callable[[], None] = lambda: None
+    contrastive: str | None = None
 
 
-def _pair(kind: str, **arguments) -> Row:
+def _pair(kind: str, contrastive: str | None = None, **arguments) -> Row:
     return Row(
         (
             "linear",
@@ -50,17 +52,18 @@ def _pair(kind: str, **arguments) -> Row:
         lambda kind, family: "skip_thoughts",
         arguments={"pair": True, **arguments},
         check=classification.check_pair,
+        contrastive=contrastive,
     )
 
 
 # The paper has no other tasks on single texts: these get its heads for classification.
 _OF_TEXTS = Row(("linear", "bcn", "concat_pooling"), of_paper("classification"))
 KINDS = {
-    "classification": _OF_TEXTS,
+    "classification": replace(_OF_TEXTS, contrastive="linear"),
     "multilabel_classification": _OF_TEXTS,
     "regression": Row(_OF_TEXTS.heads, _OF_TEXTS.defaults, arguments={"regression": True}),
     "pair_classification": _pair("pair_classification"),
-    "pair_regression": _pair("pair_regression", regression=True),
+    "pair_regression": _pair("pair_regression", "cosine", regression=True),
     "tagging": Row(
         ("linear_tagger", "crf", "bilstm", "bilstm_crf"),
         of_paper("tagging"),

@@ -53,9 +53,12 @@ class LinearHead(VectorReader):
     def build(self, encoded_shape, inputs_shape=None):
         self.dense.build((None, self.built_width(encoded_shape)))
 
+    def vectors(self, encoded, inputs=None, training=None) -> list:
+        """What it reads of each encoded row: `[batch, width]`."""
+        return read_vectors(encoded, inputs, self.pooling, self.mix, self.scaling, training)
+
     def call(self, encoded, inputs=None, training=None):
-        given = (self.pooling, self.mix, self.scaling, training)
-        (vector,) = read_vectors(encoded[:1], inputs, *given)
+        (vector,) = self.vectors(encoded[:1], inputs, training)
         logits = self.dense(self.dropout_layer(vector, training=training))
         return logits[:, 0] if self.regression else logits
 

@@ -69,7 +69,7 @@ class MaxPoolingHead(HeadLayer):
         self.dense.build((None, vectors * text["layers"][-1][-1]))
 
     def call(self, encoded, inputs=None, training=None):
-        vectors = self._vectors(input_states(encoded, self.mix, training), encoded, inputs)
+        vectors = self.vectors(encoded, inputs, training)
         if self.pair and self.compared:
             u, v = vectors
             vectors += [tf.abs(u - v), u * v]
@@ -77,8 +77,9 @@ class MaxPoolingHead(HeadLayer):
         logits = self.dense(features)
         return logits[:, 0] if self.regression else logits
 
-    def _vectors(self, states, encoded, inputs) -> list:
-        """One for each text."""
+    def vectors(self, encoded, inputs=None, training=None) -> list:
+        """What it reads of each text: `[batch, width]`."""
+        states = input_states(encoded, self.mix, training)
         if self.pooling not in ("first", "last"):
             texts = text_states(states, encoded, inputs)[: 1 + self.pair]
             return [POOLINGS[self.pooling](*text) for text in texts]

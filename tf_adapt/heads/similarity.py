@@ -81,8 +81,12 @@ class SimilarityHead(VectorReader):
         self.built_width(encoded_shape)
         self.dense.build((None, 1))
 
+    def vectors(self, encoded, inputs=None, training=None) -> list:
+        """What it reads of each text: `[batch, width]`."""
+        return read_vectors(encoded, inputs, self.pooling, self.mix, self.scaling, training)
+
     def call(self, encoded, inputs=None, training=None):
-        vectors = read_vectors(encoded, inputs, self.pooling, self.mix, self.scaling, training)
+        vectors = self.vectors(encoded, inputs, training)
         vectors = [self.dropout_layer(vector, training=training) for vector in vectors]
         u, v = (tf.cast(vector, tf.float32) for vector in vectors)
         logits = self.dense(SIMILARITIES[self.similarity](u, v)[:, None])

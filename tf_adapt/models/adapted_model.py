@@ -14,7 +14,7 @@ from hub_modules.native.inference_graph import InferenceGraph
 from hub_modules.native.weights import is_trainable
 from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.unfreezing import group_names, in_order_of
-from tf_adapt.data.batches import uncounted
+from tf_adapt.data.batches import PreparedData, epoch_batches, epoch_order, uncounted
 from tf_adapt.data.packing.prepared import LABELLED, SOFT_LABELS
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
@@ -143,6 +143,23 @@ class AdaptedModel(PhasedModel):
     def _consistencies(self) -> list[Consistency]:
         objectives = [getattr(auxiliary, "objective", None) for auxiliary in self.auxiliaries]
         return [objective for objective in objectives if isinstance(objective, Consistency)]
+
+    @property
+    def chosen_reading(self) -> dict:
+        """What was chosen of the head's reading where nothing was given, for its description."""
+        return {}
+
+    def epoch_order(
+        self, prepared: PreparedData, batch_size: int, seed: int, epoch: int
+    ) -> list[np.ndarray]:
+        """The numbers of the examples of each batch of an epoch."""
+        return epoch_order(prepared.lengths, batch_size, seed, epoch)
+
+    def epoch_batches(
+        self, prepared: PreparedData, batch_size: int, seed: int, epoch: int, skip: int = 0
+    ) -> tf.data.Dataset:
+        """The batches of an epoch from the `skip`-th on, for `fit`."""
+        return epoch_batches(prepared, batch_size, seed, epoch, skip)
 
     @contextlib.contextmanager
     def weighted(self, given: Given | None, examples) -> Iterator[None]:

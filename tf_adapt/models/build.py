@@ -14,6 +14,8 @@ from tf_adapt.heads.vector_head import as_head
 from tf_adapt.layers.head_inputs import head_inputs_of
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.models.contrastive.contrastive_model import ContrastiveModel
+from tf_adapt.models.contrastive.heads import checked_head
 from tf_adapt.models.kinds import KINDS
 from tf_adapt.models.signals.consistency import check_dropout
 from tf_adapt.models.signals.slice_heads import SliceHeads
@@ -108,6 +110,9 @@ def build_model(
     # Groups whose outputs the head does not use get no gradient: an ELMo module's own mix of its
     # layers, and BERT's pooler with most of our heads. A user's own head may use the pooler.
     unread = ["aggregation"]
+    is_contrastive = adaptation is not None and adaptation.pairs is not None
+    if is_contrastive:
+        head, head_pooling = checked_head(head, head_pooling, task, encoder)
     by_name = isinstance(head, str)
     frozen = not encoder.trainable_groups
     if by_name:
@@ -129,7 +134,8 @@ def build_model(
         given = (head_pooling, head_mixed, head_scaled)
         head = as_head(head, task, reading("linear", encoder.family, frozen, *given))
     encoder.leave_unread(unread)
-    model = AdaptedModel(task, encoder, head, auxiliaries, adaptation, task_name)
+    kind_of_model = ContrastiveModel if is_contrastive else AdaptedModel
+    model = kind_of_model(task, encoder, head, auxiliaries, adaptation, task_name)
     if by_name and any(
         consistency.perturbation == "dropout" for consistency in model._consistencies()
     ):

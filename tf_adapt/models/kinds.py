@@ -1,7 +1,7 @@
 """What a model does with each kind of task."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import tensorflow as tf
 
@@ -13,6 +13,7 @@ from tf_adapt.models.by_kind import (
     span_extraction,
     tagging,
 )
+from tf_adapt.models.contrastive.contrasts import OF_LABELS, OF_SCORES, Contrast
 from tf_adapt.tasks.task import Task
 
 PERTURBATIONS = ("dropout", "mask", "words", "adversarial", "paraphrases")
@@ -41,6 +42,7 @@ class Row:
         perturbations: of unlabelled texts, whose predictions can be compared.
         check_encoder: refuses encoders.
         lstm_dropouts: of an AWD-LSTM: those of a task, or of the language model.
+        contrast: what contrastive tuning trains on; None: there is none.
     """
 
     inputs: Callable[[HubEncoder], dict]
@@ -54,6 +56,7 @@ class Row:
     perturbations: tuple[str, ...] = ()
     check_encoder: Callable[[HubEncoder], None] = any_encoder
     lstm_dropouts: Callable = lambda native: native.use_dropouts(of_language_model=False)
+    contrast: Contrast | None = None
 
 
 def _classification(inputs: Callable) -> Row:
@@ -72,7 +75,7 @@ def _regression(inputs: Callable) -> Row:
 
 
 KINDS = {
-    "classification": _classification(classification.text_inputs),
+    "classification": replace(_classification(classification.text_inputs), contrast=OF_LABELS),
     "multilabel_classification": Row(
         classification.text_inputs,
         multilabel_classification.targets,
@@ -83,7 +86,7 @@ KINDS = {
     ),
     "regression": _regression(classification.text_inputs),
     "pair_classification": _classification(classification.pair_inputs),
-    "pair_regression": _regression(classification.pair_inputs),
+    "pair_regression": replace(_regression(classification.pair_inputs), contrast=OF_SCORES),
     "tagging": Row(
         tagging.inputs,
         tagging.targets,

@@ -7,6 +7,7 @@ from tf_adapt.adaptation.phases import HEAD, Adaptation
 from tf_adapt.adaptation.unfreezing import group_names, make_trainable
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
+from tf_adapt.heads.contrastive import refuse_kind
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.language_losses import CausalLanguageModel
 from tf_adapt.models.language_objectives import language_model_objective
@@ -43,6 +44,8 @@ def build_language_model(
     adaptation = None if adaptation is None else as_adaptation(adaptation)
     if adaptation is not None:
         make_trainable(encoder, adaptation)
+    if adaptation is not None and adaptation.pairs is not None:
+        raise ConfigError(f"adaptation: {refuse_kind(task.kind)}")
     if isinstance(objective, CausalLanguageModel):
         phases = [] if adaptation is None else adaptation.phases(group_names(encoder))
         if any(phase.groups == (HEAD,) for phase in phases) or not encoder.trainable_weights:

@@ -7,6 +7,7 @@ import keras
 import tensorflow as tf
 
 from hub_modules.native.added.settings import TaskAttention
+from tf_adapt.adaptation.adaptations import as_adaptation
 from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.unfreezing import group_names, in_order_of
 from tf_adapt.encoder.hub_encoder import HubEncoder
@@ -57,6 +58,11 @@ def build_multi_task_model(
         _check_names(dict.fromkeys(encoder.added.tasks), tasks, "encoder: task_attention")
     if task_attention is not None:
         encoder.add(TaskAttention(tuple(tasks), task_attention))
+    if adaptation is not None and as_adaptation(adaptation).pairs is not None:
+        raise ConfigError(
+            "adaptation: expected another than contrastive for several tasks, which it trains one "
+            "at a time; take fine_tuning"
+        )
     models, unread = {}, []
     for name, task in tasks.items():
         head = heads.get(name, "default")

@@ -13,6 +13,7 @@ from hub_modules.native.untracked import Untracked
 from tf_adapt.adaptation.last_update import with_last_update
 from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.unfreezing import Unfreezing, group_names, with_unfreezing
+from tf_adapt.data.packing.prepared import PreparedData
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.standardising import standardise
@@ -59,6 +60,13 @@ class PhasedModel(TrainSteps):
         ever = self.adaptation.ever_trained(group_names(self.encoder))
         groups = [weights for name, weights in self.encoder.layer_groups if name in ever]
         return [*groups, self.trainable_weights]
+
+    def end_epoch(self, prepared: PreparedData) -> None:
+        """After the steps of an epoch, before its evaluation; for what gradients do not train.
+
+        Args:
+            prepared: the training examples.
+        """
 
     @functools.wraps(keras.Model.predict)
     def predict(self, x, *args, **kwargs):

@@ -42,6 +42,10 @@ class TrainSteps(keras.Model):
         self._track_loss(loss, tf.shape(y)[0])
         weights = self.trainable_weights
         self._descend(tape.gradient(scaled_loss, weights), weights)
+        return self.results_in_training(x, y, y_pred, sample_weight)
+
+    def results_in_training(self, x, y, y_pred, sample_weight) -> dict:
+        """What a step of training shows: loss and metrics."""
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def _descend(self, gradients: list, weights: list) -> None:

@@ -10,7 +10,7 @@ from tf_adapt.config.checks import adaptation_of
 from tf_adapt.config.default_training import LEFT_OUT
 from tf_adapt.config.reading import start_config
 from tf_adapt.config.sections import Config
-from tf_adapt.data.batches import PreparedData, epoch_order, prepare
+from tf_adapt.data.batches import PreparedData, prepare
 from tf_adapt.data.multi_task_batches import TaskOrder
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.multi_task_model import MultiTaskModel
@@ -81,7 +81,8 @@ def dry_run(config: Config, has_teacher: bool = True) -> dict[str, Any]:
         unlabelled_of(
             config.auxiliary.consistency, config.data, settings.limits, task, model.encoder
         )
-        steps = (len(epoch_order(data["train"].lengths, settings.batch_size, settings.seed, 0)),)
+        order_of_first = model.epoch_order(data["train"], settings.batch_size, settings.seed, 0)
+        steps = (len(order_of_first),)
     plan = plan_of(config, groups, *steps)
     rows = plan.rows(model)
     reached = {name for row in rows for name in row["groups"]}

@@ -14,7 +14,7 @@ import tensorflow as tf
 from tf_adapt.adaptation.frozen_layers import layers_to_keep
 from tf_adapt.adaptation.phases import Position
 from tf_adapt.adaptation.unfreezing import Unfreezing
-from tf_adapt.data.batches import PreparedData, epoch_batches, epoch_order
+from tf_adapt.data.batches import PreparedData
 from tf_adapt.data.consistency_batches import epoch_with_unlabelled
 from tf_adapt.data.multi_task_batches import all_batches, batches_of_steps
 from tf_adapt.encoder.cached_activations import KeptStates
@@ -134,7 +134,7 @@ def _train_batches(run: Run, data: PreparedData | None) -> tf.data.Dataset:
     place = (settings.batch_size, settings.seed, state.epoch, state.step)
     if run.unlabelled is not None:
         return epoch_with_unlabelled(data, run.unlabelled, *place)
-    return epoch_batches(data, *place)
+    return run.model.epoch_batches(data, *place)
 
 
 def _evaluated(run: Run, data: PreparedData | None, steps: Steps) -> dict[str, float]:
@@ -152,6 +152,7 @@ def _evaluate_epoch(
     run: Run, kept: KeptStates | None, steps: Steps, unfreezing: Unfreezing
 ) -> None:
     state, started = run.state, time.monotonic()
+    run.model.end_epoch(run.data["train"])
     data = None if run.tasks else _data(run, kept, "dev")
     with _reading(data):
         dev = _evaluated(run, data, steps)
@@ -244,7 +245,7 @@ def _describe_step(run: Run) -> str:
         run = run.of_task(name)
     prepared = run.data["train"]
     if run.task is None:
-        order = epoch_order(prepared.lengths, settings.batch_size, settings.seed, state.epoch)
+        order = run.model.epoch_order(prepared, settings.batch_size, settings.seed, state.epoch)
         batch = order[state.step]
     if prepared.sentence_splits is not None:  # long sentences are split: name the whole sentence
         first_words = prepared.segments[0].row_splits.numpy()[batch]

@@ -281,7 +281,8 @@ def _planned(
             for split, examples in splits.examples.items()
         }
     data, batch_size = read[reading], config.training.batch_size
-    plan = plan_of(config, group_names(encoder), -(-len(data["train"].lengths) // batch_size))
+    steps = len(model.epoch_order(data["train"], batch_size, config.training.seed, 0))
+    plan = plan_of(config, group_names(encoder), steps)
     groups = encoder.trainable_groups
     planned = {
         "cell": cell.name,
@@ -289,7 +290,9 @@ def _planned(
         "adaptation": config.adaptation.name,
         "settings": cell.settings,
         "head": head_name(config.head, task, encoder.family, frozen=not groups),
-        "reads": head_reads(config.reading_of_head, task, encoder.family, frozen=not groups),
+        "reads": head_reads(
+            config.reading_of_head | model.chosen_reading, task, encoder.family, frozen=not groups
+        ),
         "trains": [*groups, HEAD],
         "trains_everything": groups == encoder.adaptable_groups,
         "parameters": {
@@ -300,11 +303,11 @@ def _planned(
         "epochs": config.training.epochs,
         "kept": cache_plan(config.features, plan, model, data, cached=True),
     }
-    return planned, _costs(cell, model, data, splits, reading, building)
+    return planned, _costs(cell, model, data, splits, reading, building, steps)
 
 
 def _costs(
-    cell: Cell, model, data: dict, splits: Splits, reading: tuple, building: float
+    cell: Cell, model, data: dict, splits: Splits, reading: tuple, building: float, steps: int
 ) -> CellCosts | None:
     training = cell.config.training
     if training.devices is not None or training.strategy is not None:
@@ -325,6 +328,7 @@ def _costs(
         batch_size=training.batch_size,
         building=building,
         measured=measured,
+        steps_per_batch=steps / -(-len(data["train"].lengths) // training.batch_size),
     )
 
 

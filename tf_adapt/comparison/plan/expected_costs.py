@@ -21,6 +21,8 @@ class CellCosts:
         building: of its model.
         reading: what its encoder and its texts have in common with other cells: features are
             computed once for all cells of one reading.
+        steps_per_batch: of a pass over the training data; 1 but for contrastive tuning, which draws
+            several pairs for each text.
     """
 
     name: str
@@ -29,6 +31,7 @@ class CellCosts:
     batch_size: int
     building: float
     measured: MeasuredCosts
+    steps_per_batch: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ def expected_costs(
 def _run(cell: CellCosts, train: int, examples: dict[str, int]) -> float:
     """Building, writing, steps, the scores on dev after each epoch, the predictions at the end."""
     dev, test, measured = examples["dev"], examples.get("test", 0), cell.measured
-    steps = cell.epochs * -(-train // cell.batch_size)
+    steps = cell.epochs * -(-train // cell.batch_size) * cell.steps_per_batch
     evaluated = cell.epochs * dev + dev + 2 * test
     return (
         WRITING

@@ -18,7 +18,7 @@ from tf_adapt.adaptation.schedules import (
 from tf_adapt.adaptation.unfreezing import group_names
 from tf_adapt.config.checks import adaptation_of
 from tf_adapt.config.sections import Config
-from tf_adapt.data.batches import PreparedData, epoch_order, prepare
+from tf_adapt.data.batches import PreparedData, prepare
 from tf_adapt.data.consistency_batches import Unlabelled
 from tf_adapt.data.multi_task_batches import TaskOrder
 from tf_adapt.data.packing.prepare import task_of
@@ -215,8 +215,9 @@ def settings_of(config: Config, parts: Parts) -> Settings:
         )
         score = f"{config.target}/{parts.tasks[config.target].model.task.metric}"
     else:
-        lengths = parts.data["train"].lengths
-        batches = epoch_order(lengths, training.batch_size, training.seed, epoch=0)
+        batches = model.epoch_order(
+            parts.data["train"], training.batch_size, training.seed, epoch=0
+        )
         order, plan = None, plan_of(config, groups, len(batches))
         head, reads = head_of(config, model, parts.ever_trained)
         score = model.task.metric
@@ -266,7 +267,9 @@ def head_of(
     learning = {id(weight) for weight in ever_trained}
     frozen = not any(id(weight) in learning for weight in model.encoder.weights)
     row, where = KINDS[model.task.kind], (model.task, model.encoder.family, frozen)
-    return row.head_name(config.head, *where), row.head_reads(config.reading_of_head, *where)
+    return row.head_name(config.head, *where), row.head_reads(
+        config.reading_of_head | model.chosen_reading, *where
+    )
 
 
 def plan_of(

@@ -1,0 +1,1 @@
+"""Contrastive tuning: an encoder on pairs of texts, then a head in closed form."""
