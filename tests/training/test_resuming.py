@@ -6,7 +6,9 @@ What it began from may be gone by then. (Kills: `tests/faults/test_interruption.
 import csv
 import shutil
 
+import numpy as np
 import pytest
+import tensorflow as tf
 from cut_runs import assert_same_results, keep_at
 
 import tf_adapt as ta
@@ -122,3 +124,23 @@ def test_what_consistency_draws_is_saved(make_config, unlabelled, perturbation):
     model = build_parts(make_config(auxiliary={"consistency": section})).model
     (objective,) = model._consistencies()
     assert any(one is objective.seeds.state for one in _variables(model)["random"])
+
+
+def test_contrastive_tuning(make_config, tmp_path, monkeypatch):
+    """Killed among the pairs of its second epoch; served as it predicts."""
+    adaptation = {"name": "contrastive", "iterations": 2}
+    config = make_config(adaptation=adaptation, penalties={"l2_sp": {"alpha": 0.1}})
+    whole, run = tmp_path / "whole", tmp_path / "run"
+    with monkeypatch.context() as patch:
+        keep_at(patch, 17, run)  # of 12 steps an epoch: 24 texts, 4 pairs each, 8 a batch
+        metrics = train(config, whole)
+    assert metrics["reads"] == "the mean of the states of the top layer"
+    assert metrics["head"] == "linear" and metrics["epochs"] == 2
+    assert train(config, run)["dev"] == metrics["dev"]
+    assert_same_results(run, whole)
+    model = load_run(run)
+    ta.export(model, tmp_path / "export" / "1")
+    served = tf.saved_model.load(str(tmp_path / "export" / "1")).signatures["serving_default"]
+    scores = served(text=tf.constant(TEXTS))["scores"]
+    expected = [answer.scores for answer in ta.predict(model, TEXTS)]
+    np.testing.assert_allclose(scores, expected, atol=1e-5)
