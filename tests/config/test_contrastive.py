@@ -41,7 +41,7 @@ REFUSED = [
     ({"training": {"class_weight": "balanced"}}, "class_weight: expected none .* got 'balanced'"),
     ({"training": {"jit_compile": True}}, "training.jit_compile: expected none"),
     ({"training": {"devices": "cpu:2"}}, "training.devices: expected none .* got 'cpu:2'"),
-    ({"auxiliary": {"distillation": {}}}, "auxiliary.distillation: expected none .* got a section"),
+    ({"auxiliary": {"distillation": {"weight": 1.0}}}, "distillation: expected none .* a section"),
     (
         {"adaptation": {"name": "contrastive", "iterations": 0}},
         "iterations: .* from 1 to .*, got 0",

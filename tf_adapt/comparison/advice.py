@@ -10,7 +10,8 @@ from tf_adapt.printing import words
 NOT_KNOWN = (
     "English only, and only the original two-layer ELMo and BERT-base: no small encoders, no "
     "other languages.",
-    "Full training sets: nothing is said of few training examples.",
+    "Full training sets: nothing is said of few training examples, with which classification may "
+    "gain by the adaptation contrastive (SetFit).",
     "❄ and 🔥 only: no two-stage training, no adapters. A follow-up claims up to +4.7 points for "
     "two stages (first the head, then everything), without seeds, deviations or controls.",
 )
