@@ -1,7 +1,7 @@
 # `make check` is what the pre-commit hook and CI run: format, lint, tests.
 VENV ?= .venv
 
-.PHONY: check format lint test docs install
+.PHONY: check format lint test docs results install
 
 check: lint test
 
@@ -23,3 +23,7 @@ test:
 # The site, into site/: strict (which --quiet would undo), and without a network.
 docs:
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(VENV)/bin/mkdocs build --strict
+
+# The pages of results, from the answers in docs/results (see benchmarks/results).
+results:
+	$(VENV)/bin/python -m benchmarks.results write

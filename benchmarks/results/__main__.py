@@ -12,7 +12,11 @@ from pathlib import Path
 
 import click
 
-from benchmarks.results.adding import add
+from benchmarks.results.adding import ROOT, add
+from benchmarks.results.found_figure import FIGURE, figure
+from benchmarks.results.pages import PAGES, made, not_shown
+from benchmarks.results.published import published
+from hub_modules.storage.files import write_bytes, write_text
 from tf_adapt.errors import TfAdaptError
 
 PATH = click.Path(file_okay=False, path_type=Path)
@@ -42,6 +46,22 @@ def add_command(folders: tuple[Path, ...], name: str | None) -> None:
         except TfAdaptError as error:
             raise click.ClickException(str(error)) from None
         click.echo(f"{folder} → {target}")
+
+
+@main.command("write")
+def write_command() -> None:
+    """Writes the pages from the published answers, byte for byte the same each time."""
+    contents = published()
+    texts = {page: (ROOT / page).read_text("utf-8") for page in PAGES}
+    try:
+        for page, text in texts.items():
+            write_text(ROOT / page, made(text, contents, page))
+        write_bytes(ROOT / FIGURE, figure(contents))
+    except TfAdaptError as error:
+        raise click.ClickException(str(error)) from None
+    for name in not_shown(list(texts.values()), contents):
+        click.echo(f"{name}: on no page; add a place `made: comparison {name}`", err=True)
+    click.echo(f"{len(contents)} comparisons → {', '.join(PAGES)}")
 
 
 if __name__ == "__main__":

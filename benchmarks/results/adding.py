@@ -13,7 +13,8 @@ from tf_adapt.comparison.kept.scores import read_rescored
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.report.content import Content, to_json
 
-HOME = Path(__file__).parents[2] / "docs" / "results"
+ROOT = Path(__file__).parents[2]
+HOME = ROOT / "docs" / "results"
 REPORT = "report.json"
 LARGEST_MB = 40  # of all comparisons
 # Of numbers that were written with fewer digits than the run had.
@@ -24,7 +25,8 @@ _NAME = re.compile(r"[a-z0-9_]+")
 def add(folder: Path, name: str, home: Path = HOME) -> Path:
     """Copies report and answers of a finished comparison; what had the name is replaced.
 
-    Scored texts are left out, and places on this machine: the commands speak of `comparisons/NAME`.
+    Scored texts are left out, and places on this machine: the commands speak of `comparisons/NAME`,
+    and of files from the folder that `add` is called in.
 
     Raises:
         ConfigError: the name is none, or the comparisons together become too large.
@@ -41,6 +43,8 @@ def add(folder: Path, name: str, home: Path = HOME) -> Path:
     shutil.copyfile(folder / FILE, target / FILE)
     for place in dict.fromkeys((str(folder.absolute()), str(folder))):
         plain = plain.replace(place, f"comparisons/{name}")
+    for place in (Path.cwd(), ROOT):
+        plain = plain.replace(f"{place}/", "")
     write_text(target / REPORT, plain + "\n")
     megabytes = sum(path.stat().st_size for path in home.rglob("*") if path.is_file()) / 1e6
     if megabytes > LARGEST_MB:

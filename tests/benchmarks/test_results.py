@@ -7,10 +7,16 @@ import numpy as np
 import pytest
 import report_contents
 from click.testing import CliRunner
+from scipy.stats import pearsonr
+from seqeval.metrics import f1_score
+from sklearn.metrics import accuracy_score
 
 from benchmarks.results.__main__ import main
-from benchmarks.results.adding import add
-from tf_adapt.comparison.kept.answers import FILE, KeptAnswers, write_answers
+from benchmarks.results.adding import HOME, ROOT, add
+from benchmarks.results.found_figure import figure
+from benchmarks.results.pages import PAGES, made, not_shown
+from benchmarks.results.published import published
+from tf_adapt.comparison.kept.answers import FILE, KeptAnswers, read_answers, write_answers
 from tf_adapt.comparison.kept.scores import read_rescored, rescored
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.report.content import to_json
@@ -78,3 +84,66 @@ def test_answers_of_another_comparison_are_refused(finished, tmp_path):
     (finished / FILE).unlink()
     result = CliRunner().invoke(main, ["add", str(finished)])
     assert result.exit_code == 1 and FILE in result.output
+
+
+@pytest.fixture(scope="module")
+def contents():
+    return published()
+
+
+def test_the_pages_are_those_of_the_answers(contents):
+    """`make results` changes nothing; each published comparison is on a page."""
+    texts = {page: (ROOT / page).read_text("utf-8") for page in PAGES}
+    for page, text in texts.items():
+        assert made(text, contents, page) == text, f"{page}: make results"
+    assert not_shown(list(texts.values()), contents) == []
+    assert figure(contents) == figure(contents)
+
+
+def test_the_published_scores_are_those_of_scikit_learn(contents):
+    """Counted once more, without our own scores."""
+    rows = {
+        "accuracy": accuracy_score,
+        "pearson": lambda gold, said: pearsonr(gold, np.float64(said)).statistic,
+        "span_f1": lambda gold, said: f1_score(list(map(list, gold)), list(map(list, said))),
+    }
+    counted = 0
+    for name, content in contents.items():
+        if content.metric not in rows:
+            continue
+        answers = read_answers(HOME / name / FILE)
+        for cell in content.cells:
+            for seed, score in zip(content.seeds, cell.results.scores, strict=True):
+                if score is not None:
+                    said = answers.cells[cell.id][seed]
+                    expected = rows[content.metric](answers.gold, said)
+                    assert score == pytest.approx(expected, abs=1e-9), (name, cell.id)
+                    counted += 1
+    assert counted >= 90
+
+
+def test_pages_of_several_comparisons(finished, tmp_path):
+    add(finished, "table2_sick_e", tmp_path / "home")
+    contents = published(tmp_path / "home")
+    (content,) = contents.values()
+    page = "".join(
+        f"<!-- made: {kind} {name} -->\nold\n<!-- /made -->\n"
+        for kind, name in [
+            ("comparison", "table2_sick_e"),
+            ("layout", "table2"),
+            ("pooled", "table2"),
+            ("guidelines", "table2"),
+        ]
+    )
+    text = made(page, contents, "page")
+    assert made(text, contents, "page") == text and "old" not in text
+    (pair,) = content.pairs
+    ahead = f"+{-100 * pair.difference:.1f}"
+    assert ahead == "+20.0" and text.count(ahead) >= 1
+    assert "−20.0 (" in text and ", decided |" in text
+    assert "| ❄ feature_extraction | 60.0 ± 0.0" in text and "not pooled" in text
+    assert figure(contents) != figure({})
+    for wrong in ("comparison other", "table table2"):
+        with pytest.raises(ConfigError, match=f"page: `made: {wrong}`: expected one of comparis"):
+            made(f"<!-- made: {wrong} -->\n<!-- /made -->", contents, "page")
+    assert not_shown([page], {"table2_x": content, "other": content}) == ["other"]

@@ -21,7 +21,7 @@ from tf_adapt.comparison.cell_results import (
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.runs import CellRun
 from tf_adapt.comparison.kept.answers import KeptAnswers
-from tf_adapt.comparison.kept.scores import folds_of_items, tested
+from tf_adapt.comparison.kept.scores import folds_of_items, statistics_of_runs, tested
 from tf_adapt.comparison.plan.cells import Cell, different_settings
 from tf_adapt.comparison.plan.extension import in_words
 from tf_adapt.comparison.signal_results import signals_in_words
@@ -138,7 +138,8 @@ def results(
         signals=signals,
     )
     answers = _kept(outcomes, scored)
-    content = tested(content, answers, analyses.standing)
+    of_runs = statistics_of_runs(content, answers)
+    content = tested(content, answers, of_runs, analyses.standing)
     return _with_slices(content, outcomes, scored, answers), answers
 
 

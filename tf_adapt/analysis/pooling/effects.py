@@ -75,16 +75,23 @@ class Effect:
 
 
 def read_effects(folders: Sequence[str | Path]) -> tuple[list[Score], list[Effect]]:
-    """The scores and differences of comparisons, ❄ before 🔥 before the others.
+    """As `effects_of`, of the reports in folders.
 
     Raises:
-        ArtifactError: a report is missing, damaged or of another version; two comparisons have the
-            same data, encoder and adaptation.
+        ArtifactError: a report is missing, damaged or of another version; as `effects_of`.
+    """
+    return effects_of({Path(folder): read_content(Path(folder)) for folder in folders})
+
+
+def effects_of(contents: Mapping[Path, Content]) -> tuple[list[Score], list[Effect]]:
+    """The scores and differences of comparisons, by folder; ❄ before 🔥 before the others.
+
+    Raises:
+        ArtifactError: two comparisons have the same data, encoder and adaptation.
     """
     scores: list[Score] = []
     effects: list[Effect] = []
     known: dict[tuple, Path] = {}
-    contents = {Path(folder): read_content(Path(folder)) for folder in folders}
     names = _names(contents)
     for folder, content in contents.items():
         dataset = names[folder]

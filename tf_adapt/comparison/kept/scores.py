@@ -18,6 +18,7 @@ from tf_adapt.statistics.relation import PairTest
 from tf_adapt.statistics.scores import item_statistics, of_groups, score_of, summary
 
 Rows = dict[str, np.ndarray]  # by cell
+OfRuns = dict[str, dict[int, np.ndarray]]  # by cell and seed
 
 
 def read_rescored(folder: Path) -> tuple[Content, KeptAnswers]:
@@ -39,28 +40,41 @@ def read_rescored(folder: Path) -> tuple[Content, KeptAnswers]:
 def rescored(content: Content, answers: KeptAnswers) -> Content:
     """The content with scores and tests computed anew from the answers. Which seeds trained, and
     what earlier analyses decided, is the content's."""
-    cells = [_with_scores(cell, content, answers) for cell in content.cells]
+    of_runs = statistics_of_runs(content, answers)
+    cells = [_with_scores(cell, content, of_runs.get(cell.id, {})) for cell in content.cells]
     alpha = level_of(content.look)
     standing = {
         (pair.a, pair.b) if pair.difference > 0 else (pair.b, pair.a)
         for pair in content.pairs
         if pair.decided and (pair.p_holm is None or pair.p_holm > alpha)
     }
-    return tested(replace(content, cells=cells), answers, standing)
+    return tested(replace(content, cells=cells), answers, of_runs, standing)
+
+
+def statistics_of_runs(content: Content, answers: KeptAnswers) -> OfRuns:
+    """By cell and seed `item_statistics` of the answers, `[examples, k]`."""
+    return {
+        cell: {seed: _statistics(one, content, answers) for seed, one in seeds.items()}
+        for cell, seeds in answers.cells.items()
+    }
 
 
 def tested(
-    content: Content, answers: KeptAnswers, standing: Collection[tuple[str, str]] = ()
+    content: Content,
+    answers: KeptAnswers,
+    of_runs: OfRuns,
+    standing: Collection[tuple[str, str]] = (),
 ) -> Content:
     """The content with the tests of pairs, of cells against the baseline, and of simple models.
 
     Args:
+        of_runs: `statistics_of_runs`.
         standing: see `compare_pairs`.
     """
     metric = content.metric
-    rows = {cell.id: rows for cell in content.cells if (rows := _trained(cell, content, answers))}
-    statistics = {name: _of_items(some, content, answers) for name, some in rows.items()}
-    (constant,) = _of_items([_constant(content, answers)], content, answers)
+    rows = {cell.id: rows for cell in content.cells if (rows := _trained(cell, content, of_runs))}
+    statistics = {name: _of_items(some, answers) for name, some in rows.items()}
+    constant = of_groups(_statistics(_constant(content, answers), content, answers), answers.items)
     folds = folds_of_items(content, answers)
     pairs = compare_pairs(metric, statistics, content.look, standing, folds)
     return replace(
@@ -76,9 +90,9 @@ def tested(
     )
 
 
-def _of_items(runs: list[list], content: Content, answers: KeptAnswers) -> np.ndarray:
+def _of_items(runs: list[np.ndarray], answers: KeptAnswers) -> np.ndarray:
     """The statistics of the items of the tests, `[runs, items, k]`."""
-    return np.stack([of_groups(_statistics(one, content, answers), answers.items) for one in runs])
+    return np.stack([of_groups(one, answers.items) for one in runs])
 
 
 def _statistics(of_run: list, content: Content, answers: KeptAnswers) -> np.ndarray:
@@ -89,8 +103,8 @@ def _ended(cell: ScoredCell, content: Content) -> dict[int, str | None]:
     return dict(zip(content.seeds, cell.results.outcomes, strict=True))
 
 
-def _trained(cell: ScoredCell, content: Content, answers: KeptAnswers) -> list[list]:
-    ended, of_cell = _ended(cell, content), answers.cells.get(cell.id, {})
+def _trained(cell: ScoredCell, content: Content, of_runs: OfRuns) -> list[np.ndarray]:
+    ended, of_cell = _ended(cell, content), of_runs.get(cell.id, {})
     return [of_cell[seed] for seed, end in ended.items() if end == TRAINED]
 
 
@@ -145,20 +159,18 @@ def _references(
         return []
     own, found = np.stack([*_folds_of_repeats(answers).values()]) if folds else None, []
     for name, of_seeds in answers.references.items():
-        rows = _of_items(of_seeds, content, answers)
+        rows = _of_items([_statistics(one, content, answers) for one in of_seeds], answers)
         score = float(score_of(content.metric, rows.sum(axis=1)).mean())
         cells = above_baseline(content.metric, statistics, rows, content.look, folds, own)
         found.append(ReferenceScores(name=name, score=score, cells=cells))
     return found
 
 
-def _with_scores(cell: ScoredCell, content: Content, answers: KeptAnswers) -> ScoredCell:
+def _with_scores(cell: ScoredCell, content: Content, of_cell: dict[int, np.ndarray]) -> ScoredCell:
     """The cell with the scores of its answers; seeds without them keep none."""
-    ended, of_cell = _ended(cell, content), answers.cells.get(cell.id, {})
+    ended = _ended(cell, content)
     scores = [
-        float(score_of(content.metric, _statistics(of_cell[seed], content, answers).sum(0)))
-        if seed in of_cell
-        else None
+        float(score_of(content.metric, of_cell[seed].sum(0))) if seed in of_cell else None
         for seed in ended
     ]
     trained = [score for score, end in zip(scores, ended.values(), strict=True) if end == TRAINED]

@@ -1,0 +1,175 @@
+"""What is made for a place of a page: a table of one comparison, or of several together."""
+
+from collections.abc import Callable, Sequence
+
+from benchmarks.results.published import beginning
+from tf_adapt.analysis.pooling.effects import Effect, effects_of, order
+from tf_adapt.analysis.pooling.layouts import LAYOUTS, paper_rows
+from tf_adapt.analysis.pooling.pooled import pooled
+from tf_adapt.comparison.verdict.guidelines import agreement
+from tf_adapt.comparison.verdict.phrases import answer_text
+from tf_adapt.paper import FROZEN, SYMBOLS, TUNED
+from tf_adapt.printing import words
+from tf_adapt.report.cells import ranked
+from tf_adapt.report.content import Content
+from tf_adapt.report.scored_cells import ScoredCell
+from tf_adapt.statistics.relation import ALIKE, OPEN, relation
+
+Contents = dict[str, Content]
+NOTHING = "None is published yet."
+_EMPTY = ("", words.NOTHING)
+
+
+def comparison_block(contents: Contents, name: str) -> str:
+    """Data, command, the cells with their difference from the best, what else was tried first."""
+    content = contents[name]
+    order_of_cells = [one.cell for one in ranked(content.cells)]
+    head = [
+        "",
+        words.metric_name(content.metric),
+        "from the best",
+        "rate",
+        "weights trained",
+        "seconds",
+    ]
+    rows = [[_named(cell), *_row(cell, order_of_cells[0], content)] for cell in order_of_cells]
+    simple = [(words.visible(one.name), one.score) for one in content.references]
+    simple.append((answer_text(content.baseline.answer, content.kind), content.baseline.score))
+    rows += [[label, words.score(score), *[""] * 4] for label, score in simple]
+    return f"{_about(content, name)}\n\n{_table(head, rows)}"
+
+
+def _about(content: Content, name: str) -> str:
+    examples = content.examples
+    train = f"{examples['train']:,} to learn from" if "train" in examples else ""
+    parts = [
+        f"`{content.dataset}`",
+        *([train] if train else []),
+        f"{content.items.text} scored",
+        content.runs,
+    ]
+    where = f"answers: `docs/results/{name}`"
+    return f"{'; '.join(parts)}. `{content.command}` ({where})."
+
+
+def _row(cell: ScoredCell, best: ScoredCell, content: Content) -> list[str]:
+    costs = cell.costs
+    return [
+        _score(cell, content),
+        _difference(cell, best, content),
+        words.rate(cell.learning_rate),
+        words.parameters(costs.trainable_parameters),
+        "" if costs.training_seconds is None else f"{costs.training_seconds:,.0f}",
+    ]
+
+
+def _score(cell: ScoredCell, content: Content) -> str:
+    failed = cell.results.failed.total
+    told = f" ({failed} of {len(content.seeds)} failed)" if failed else ""
+    return cell.results.shown + told
+
+
+def _difference(cell: ScoredCell, best: ScoredCell, content: Content) -> str:
+    """`−3.1 (−5.0 to −1.2), decided`."""
+    for pair in content.pairs:
+        if {pair.a, pair.b} == {cell.id, best.id} and cell.id != best.id:
+            pair = pair.seen_from(cell.id)
+            said = relation(pair, cell.id)
+            said = {ALIKE: "alike", OPEN: "open"}.get(said, "decided")
+            spread = f" ({words.interval(pair.interval)})" if pair.interval else ""
+            return f"{words.signed_points(pair.difference)}{spread}, {said}"
+    return ""
+
+
+def _named(cell: ScoredCell) -> str:
+    symbol = SYMBOLS.get(cell.adaptation)
+    settings = "".join(f", {key} {value}" for key, value in sorted(cell.settings.items()))
+    parts = [cell.encoder + ("" if cell.pretrained else " untrained"), cell.adaptation + settings]
+    return f"{symbol + ' ' if symbol else ''}{', '.join(parts)} ({cell.head})"
+
+
+def layout_block(contents: Contents, prefix: str) -> str:
+    """The scores in the paper's layout, beside the paper's own."""
+    some = beginning(contents, prefix)
+    return LAYOUTS["md"](paper_rows(*effects_of(some))) if some else NOTHING
+
+
+def pooled_block(contents: Contents, prefix: str) -> str:
+    """Every pair of adaptations of each encoder: pooled difference by family of metrics, where one
+    more data set is expected, for how many data sets one is decided ahead."""
+    _, effects = effects_of(beginning(contents, prefix))
+    rows = [line for row in pooled(effects) for line in _pooled_rows(row)]
+    if not rows:
+        return NOTHING
+    head = [
+        "encoder",
+        "difference",
+        "scores",
+        "data sets",
+        "pooled, 95 % interval",
+        "one more data set",
+        "decided for, against",
+    ]
+    return _table(head, rows)
+
+
+def _pooled_rows(row: dict) -> list[list[str]]:
+    rows = []
+    for family, some in row["families"].items():
+        difference = f"{_arm(row['b'])} − {_arm(row['a'])}"
+        counts = f"{row['decided_for_b']}, {row['decided_for_a']} of {row['datasets']}"
+        if some is None:
+            rows.append([row["encoder"], difference, family, "1", "not pooled", "", counts])
+            continue
+        estimate = f"{words.signed_points(some['estimate'])} ({words.interval(some['interval'])})"
+        expected = words.interval(some["prediction"]) if some["prediction"] else ""
+        count = str(some["datasets"] + some["identical"])
+        rows.append([row["encoder"], difference, family, count, estimate, expected, counts])
+    return rows
+
+
+def _arm(arm: str) -> str:
+    symbol = SYMBOLS.get(arm.split(" ")[0])
+    return f"{symbol} {arm}" if symbol else arm
+
+
+def guidelines_block(contents: Contents, prefix: str) -> str:
+    """For each comparison what the paper advises, and what was found."""
+    rows = []
+    for content in beginning(contents, prefix).values():
+        pairs = {frozenset((pair.a, pair.b)): pair for pair in content.pairs}
+        found = agreement(content.cells, pairs, content.kind)
+        for of_family in found.families.values():
+            for encoder, better in of_family.here.items():
+                rows.append([content.dataset, encoder, _advice(of_family.better), _advice(better)])
+    return _table(["data", "encoder", "the paper advises", "here"], rows) if rows else NOTHING
+
+
+def _advice(better: str | None) -> str:
+    if better is None:
+        return "not decided"
+    return f"{SYMBOLS[better]} {better}" if better in SYMBOLS else better
+
+
+def tuned_effects(contents: Contents, prefix: str) -> list[Effect]:
+    """🔥 − ❄ of each encoder on each data set, for the figure."""
+    _, effects = effects_of(beginning(contents, prefix))
+    first = [e for e in effects if e.a.split(" ")[0] == FROZEN and e.b.split(" ")[0] == TUNED]
+    return sorted(first, key=lambda one: (one.encoder, order(one.a), order(one.b)))
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns without any value are left out."""
+    kept = [n for n in range(len(head)) if n == 0 or any(row[n] not in _EMPTY for row in rows)]
+    lines = [head, ["---"] * len(head), *rows]
+    lines = [[line[n] for n in kept] for line in lines]
+    cells = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+
+BLOCKS: dict[str, Callable[[Contents, str], str]] = {
+    "comparison": comparison_block,
+    "layout": layout_block,
+    "pooled": pooled_block,
+    "guidelines": guidelines_block,
+}

@@ -1,0 +1,46 @@
+"""Pages with places for what is made of the published comparisons.
+
+A place is between `<!-- made: KIND NAME -->` and `<!-- /made -->`; kinds are the keys of
+`blocks.BLOCKS`, a name is that of a comparison, or what the names of several begin with.
+"""
+
+import re
+
+from benchmarks.results.blocks import BLOCKS, Contents
+from tf_adapt.errors import ConfigError
+
+PAGES = ("README.md", "docs/results.md", "docs/what_we_found.md")
+_PLACE = re.compile(r"<!-- made: (\w+) (\w+) -->\n.*?<!-- /made -->", re.DOTALL)
+
+
+def made(text: str, contents: Contents, page: str) -> str:
+    """A page with its places filled anew.
+
+    Raises:
+        ConfigError: a place is of another kind, or of a comparison that is not published.
+    """
+
+    def filled(place: re.Match) -> str:
+        kind, name = place.groups()
+        if kind not in BLOCKS or kind == "comparison" and name not in contents:
+            raise ConfigError(
+                f"{page}: `made: {kind} {name}`: expected one of {', '.join(BLOCKS)}, and the name "
+                "of a folder of docs/results"
+            )
+        block = BLOCKS[kind](contents, name).rstrip("\n")
+        return f"<!-- made: {kind} {name} -->\n\n{block}\n\n<!-- /made -->"
+
+    return _PLACE.sub(filled, text)
+
+
+def not_shown(texts: list[str], contents: Contents) -> list[str]:
+    """The comparisons that no place shows."""
+    places = [place.groups() for text in texts for place in _PLACE.finditer(text)]
+    return [
+        name
+        for name in contents
+        if not any(
+            name == other if kind == "comparison" else name.startswith(other)
+            for kind, other in places
+        )
+    ]

@@ -1,0 +1,22 @@
+"""The comparisons of `docs/results`, with the scores and tests of their answers."""
+
+from pathlib import Path
+
+from benchmarks.results.adding import HOME, REPORT
+from tf_adapt.comparison.kept.scores import read_rescored
+from tf_adapt.report.content import Content
+
+
+def published(home: Path = HOME) -> dict[str, Content]:
+    """By name, in its order.
+
+    Raises:
+        ArtifactError: as `read_rescored`.
+    """
+    names = sorted(path.parent.name for path in home.glob(f"*/{REPORT}"))
+    return {name: read_rescored(home / name)[0] for name in names}
+
+
+def beginning(contents: dict[str, Content], prefix: str) -> dict[Path, Content]:
+    """Those whose names begin so, by folder, as they are pooled."""
+    return {HOME / name: one for name, one in contents.items() if name.startswith(prefix)}
