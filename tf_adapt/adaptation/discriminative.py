@@ -1,7 +1,6 @@
 """Discriminative fine-tuning: a learning rate per layer group, with any optimizer."""
 
 import itertools
-from dataclasses import dataclass
 from types import SimpleNamespace
 
 import keras
@@ -10,6 +9,7 @@ import tensorflow as tf
 
 from tf_adapt.adaptation.fused_adam import FusedWeight, can_fuse, fused_steps
 from tf_adapt.adaptation.layer_factors import decays, group_of_each, layer_factors
+from tf_adapt.adaptation.own_optimizer import OwnOptimizer, number_of, path_of
 from tf_adapt.adaptation.slots import SavedSlots
 from tf_adapt.errors import ConfigError
 
@@ -83,7 +83,7 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
         _check(inner, encoder)
         rate = inner._learning_rate
         super().__init__(
-            rate if callable(rate) else _number(rate),
+            rate if callable(rate) else number_of(rate),
             name=name,
             **{option: getattr(inner, option) for option in JOINT},
         )
@@ -138,7 +138,7 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
 
     def rates(self) -> dict[str, float]:
         """The current learning rate of each group, bottom to top."""
-        rate = _number(self.learning_rate)
+        rate = number_of(self.learning_rate)
         return {group: rate * factor for group, factor in self._factors.items()}
 
     def build(self, variables):
@@ -146,7 +146,7 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
         new = [variable for variable in variables if self._var_key(variable) not in self._weights]
         if not self.built:
             super().build([])
-        paths = [_path(variable) for variable in new]
+        paths = [path_of(variable) for variable in new]
         groups = group_of_each(paths, self._paths)
         numbers = self._saved.find(paths, groups)
         matched = list(zip(new, groups, numbers, strict=True))
@@ -167,21 +167,14 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
             self._accumulated_gradients.append(total)
             sums = [total, self.add_variable((), dtype="int", name="accumulated_batches")]
         copy = self._copy(self._factors[group])
-        copy.build([variable])
-        # Keras leaves Nadam's product of momenta out of `variables`.
-        attributes = [value for value in vars(copy).values() if isinstance(value, keras.Variable)]
-        slots = list({id(slot): slot for slot in (*copy.variables, *attributes)}.values())
+        self._weights[key] = OwnOptimizer(group, variable, copy, sums, number)
         # Tracked here, they are saved and restored with this optimizer's variables.
-        for slot in slots:
+        for slot in self._weights[key].slots:
             self._track_variable(slot)
-        self._weights[key] = _Weight(group, variable, copy, slots, sums, number)
-        self._take_saved(self._weights[key])
+        self._weights[key].take_saved(self._saved)
 
-    def _take_saved(self, weight: "_Weight") -> None:
-        values = self._saved.values.pop(weight.number, None)
-        if values is not None:
-            for variable, value in zip(weight.own, values, strict=True):
-                variable.assign(value)
+    def _of(self, variable) -> OwnOptimizer:
+        return self._weights[self._var_key(variable)]
 
     def _copy(self, factor: float) -> keras.optimizers.Optimizer:
         rate = {"learning_rate": lambda: self.learning_rate * factor}
@@ -201,7 +194,7 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
     def _accumulate(self, grads, variables):
         """Accumulates or updates. Keras would divide by `gradient_accumulation_steps` for every
         weight, even one that was trainable in fewer of these steps."""
-        sums = [self._weights[self._var_key(variable)].sums for variable in variables]
+        sums = [self._of(variable).sums for variable in variables]
 
         def keep():
             self._backend_increment_gradient_accumulators(grads, [total for total, _ in sums])
@@ -247,7 +240,7 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
         self.drop_partial_sums()
         self._missing.assign_add(missing)
 
-    def _update_with_sums(self, weights: list["_Weight"]) -> None:
+    def _update_with_sums(self, weights: list[OwnOptimizer]) -> None:
         sums = [map(tf.convert_to_tensor, weight.sums) for weight in weights]
         means = [total / tf.cast(batches, total.dtype) for total, batches in sums]
         variables = [weight.variable for weight in weights]
@@ -273,7 +266,7 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
             super()._backend_update_step(grads, trainable_variables, learning_rate)
             return
         for gradient, variable in zip(grads, trainable_variables, strict=True):
-            self._weights[self._var_key(variable)].optimizer.apply([gradient], [variable])
+            self._of(variable).optimizer.apply([gradient], [variable])
 
     def _distributed_tf_update_step(self, distribution, grads_and_vars, learning_rate):
         # Read in cross-replica context, where a rate is one number for all replicas.
@@ -284,7 +277,7 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
             shares = {group: rate * self.inner.weight_decay for group, rate in rates.items()}
         weights = []
         for gradient, variable in grads_and_vars:
-            weight = self._weights[self._var_key(variable)]
+            weight = self._of(variable)
             decay = shares.get(weight.group) if self._use_weight_decay(weight.variable) else None
             weights.append(
                 FusedWeight(variable, gradient, weight.optimizer, rates[weight.group], decay)
@@ -300,12 +293,12 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
     def finalize_variable_values(self, var_list):
         self.update_rest()
         for variable in var_list:
-            optimizer = self._weights[self._var_key(variable)].optimizer
-            if _number(optimizer.iterations):  # before the first step its average is zero
+            optimizer = self._of(variable).optimizer
+            if number_of(optimizer.iterations):  # before the first step its average is zero
                 optimizer.finalize_variable_values([variable])
 
     def _check_variables_are_known(self, variables):
-        unknown = [_path(v) for v in variables if self._var_key(v) not in self._weights]
+        unknown = [path_of(v) for v in variables if self._var_key(v) not in self._weights]
         if unknown:
             raise ConfigError(
                 f"optimizer: {len(unknown)} weights learn that it was not built over "
@@ -333,14 +326,14 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
             variable.assign(value)
         self._saved.read(values[joint:])
         for weight in self._weights.values():
-            self._take_saved(weight)
+            weight.take_saved(self._saved)
 
     def get_config(self) -> dict:
         base = super().get_config()
         inner = keras.saving.serialize_keras_object(self.inner)
         inner["config"] |= {option: base[option] for option in ("learning_rate", *JOINT)}
         groups = [[group, list(paths)] for group, paths in self._paths.items()]
-        built = [[_path(w.variable), w.group, len(w.own)] for w in self._weights.values()]
+        built = [[path_of(w.variable), w.group, len(w.own)] for w in self._weights.values()]
         waiting = [list(weight) for weight in self._saved.waiting.values()]
         return {
             "name": self.name,
@@ -363,29 +356,6 @@ class DiscriminativeOptimizer(keras.optimizers.Optimizer):
         return optimizer
 
 
-@dataclass(frozen=True)
-class _Weight:
-    """One weight, its group and its optimizer, in a class that Keras does not track.
-
-    Attributes:
-        slots: variables of its optimizer.
-        sums: the sum of its gradients since the last update, and their number; empty without
-            accumulation.
-        number: its index in the file that the optimizer was loaded from; None: not in a file.
-    """
-
-    group: str
-    variable: keras.Variable
-    optimizer: keras.optimizers.Optimizer
-    slots: list[keras.Variable]
-    sums: list[keras.Variable]
-    number: int | None
-
-    @property
-    def own(self) -> list[keras.Variable]:
-        return [*self.sums, *self.slots]
-
-
 def _check(inner, encoder) -> None:
     if not isinstance(inner, keras.optimizers.Optimizer):
         raise ConfigError(f"optimizer: expected a Keras optimizer as AdamW(2e-5), got {inner!r}")
@@ -403,11 +373,3 @@ def _check(inner, encoder) -> None:
         )
     if not hasattr(encoder, "layer_groups"):
         raise ConfigError(f"encoder: expected a HubEncoder, got {encoder!r}")
-
-
-def _path(variable) -> str:
-    return getattr(variable, "path", variable.name)  # a tf.Variable has only a name
-
-
-def _number(value) -> float:
-    return float(keras.ops.convert_to_numpy(value))  # works for mirrored variables too

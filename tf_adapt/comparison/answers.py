@@ -9,7 +9,8 @@ from tf_adapt.comparison.baseline import gold_labels
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.runs import CellRun
 from tf_adapt.comparison.kinds import KINDS
-from tf_adapt.data.splits.read_splits import Splits, numbers_of_folds
+from tf_adapt.data.splits.folds import numbers_of_folds
+from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import ArtifactError
 from tf_adapt.report.content import Disagreement
 from tf_adapt.runs.prediction_files import read_predictions

@@ -29,7 +29,6 @@ from tf_adapt.models.signals.signal_annealing import SignalAnnealing
 from tf_adapt.models.signals.slice_heads import SliceHeads
 from tf_adapt.models.signals.teaching import Teaching
 from tf_adapt.tasks.class_weights import BALANCED, Given, class_weights
-from tf_adapt.tasks.kinds import KINDS as KINDS_OF_TASK
 from tf_adapt.tasks.losses import soft_cross_entropy
 from tf_adapt.tasks.task import Task
 
@@ -364,16 +363,3 @@ def check_registered(head: keras.layers.Layer) -> None:
                 f"not registered; write @keras.saving.register_keras_serializable() above its "
                 "class, or save model.save_weights(…) alone"
             )
-
-
-def refuse_language_model(task: Task) -> None:
-    """Refuses the task of a language model, which predicts no labels.
-
-    Raises:
-        ConfigError: the task is a language model.
-    """
-    if KINDS_OF_TASK[task.kind].target is None:
-        raise ConfigError(
-            "a language model predicts no labels; make a module of it with `tf-adapt module "
-            "export`, and train a task on that"
-        )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import tensorflow as tf
 
 from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.errors import ConfigError
 from tf_adapt.models.by_kind import (
     classification,
     multilabel_classification,
@@ -14,6 +15,7 @@ from tf_adapt.models.by_kind import (
     tagging,
 )
 from tf_adapt.models.contrastive.contrasts import OF_LABELS, OF_SCORES, Contrast
+from tf_adapt.tasks.kinds import KINDS as KINDS_OF_TASK
 from tf_adapt.tasks.task import Task
 
 PERTURBATIONS = ("dropout", "mask", "words", "adversarial", "paraphrases")
@@ -107,3 +109,16 @@ KINDS = {
         lstm_dropouts=lambda native: native.use_dropouts(of_language_model=True),
     ),
 }
+
+
+def refuse_language_model(task: Task) -> None:
+    """Refuses the task of a language model, which predicts no labels.
+
+    Raises:
+        ConfigError: the task is a language model.
+    """
+    if KINDS_OF_TASK[task.kind].target is None:
+        raise ConfigError(
+            "a language model predicts no labels; make a module of it with `tf-adapt module "
+            "export`, and train a task on that"
+        )

@@ -12,8 +12,9 @@ from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.unfreezing import group_names, in_order_of
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
-from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
+from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.build import build_model
+from tf_adapt.models.kinds import refuse_language_model
 from tf_adapt.models.phased_model import PhasedModel
 from tf_adapt.tasks.task import Task
 

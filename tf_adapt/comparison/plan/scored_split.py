@@ -15,12 +15,10 @@ from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, FoldConfig
 from tf_adapt.config.messages import Problems
 from tf_adapt.config.sections import Config
 from tf_adapt.data.splits.cut import SplitError
-from tf_adapt.data.splits.folds import HELD_OUT, of_fold
+from tf_adapt.data.splits.folds import HELD_OUT, numbers_of_folds, of_fold, strata_of
 from tf_adapt.data.splits.read_splits import (
     has_test,
     load_splits,
-    numbers_of_folds,
-    strata_of,
 )
 from tf_adapt.errors import ConfigError
 from tf_adapt.training.resolving.run_config import saved_config

@@ -12,6 +12,7 @@ import numpy as np
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.splits.cut import FEWEST, SplitError, cut_off
 from tf_adapt.data.splits.groups import inseparable
+from tf_adapt.data.splits.kinds import KINDS, StrataOf
 from tf_adapt.data.splits.strata import Strata, first_digests, strata_of_groups
 
 HELD_OUT = 0.1  # of the examples that a fold leaves, to choose on
@@ -91,3 +92,30 @@ def of_fold(
         return splits
     left = [e for e, number in zip(examples, numbers, strict=True) if number == leave_out]
     return splits | {"test": left}
+
+
+def fold_splits(pool: list, described: str, data, name: str) -> tuple[dict, dict]:
+    """The splits of the fold of a config's `data` section, and their descriptions."""
+    fold = data.fold
+    numbers = numbers_of_folds(pool, data.kind, fold.of, fold.seed, name)
+    share = HELD_OUT if data.held_out is None else data.held_out
+    examples = of_fold(pool, numbers, fold.leave_out, fold.seed, share, name, strata_of(data))
+    parts = {
+        "train": "",
+        "dev": ", which play dev",
+        "test": f": fold {fold.leave_out} of {fold.of}",
+    }
+    return examples, {
+        split: f"{described}: {len(some)} of {len(pool)} examples{parts[split]}"
+        for split, some in examples.items()
+    }
+
+
+def strata_of(data) -> StrataOf:
+    """Of what a part that is cut off train has its share; nothing: not `data.stratified`."""
+    return KINDS[data.kind].strata if data.stratified else lambda examples: None
+
+
+def numbers_of_folds(pool: list, kind: str, folds: int, seed: int, name: str) -> np.ndarray:
+    """The fold of each example; see `fold_numbers`."""
+    return fold_numbers(pool, KINDS[kind].strata(pool), folds, seed, name)

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from tf_adapt.data.datasets import (
     dataset_info,
     dataset_labels,
@@ -21,8 +19,8 @@ from tf_adapt.data.formats.text import read_texts
 from tf_adapt.data.labels import check_labels
 from tf_adapt.data.own_files import labelled_only, recognised, with_dev
 from tf_adapt.data.splits.equal_splits import check_distinct
-from tf_adapt.data.splits.folds import HELD_OUT, fold_numbers, of_fold
-from tf_adapt.data.splits.kinds import KINDS, StrataOf, cut_together
+from tf_adapt.data.splits.folds import fold_splits, strata_of
+from tf_adapt.data.splits.kinds import KINDS, cut_together
 from tf_adapt.data.splits.subsampling import part_of, without_part
 from tf_adapt.data.votes import (
     WeakLabels,
@@ -308,7 +306,7 @@ def _of_user(
     pool = []
     if data.fold is not None:
         pool = _trained_on(examples["train"], data)
-        examples, descriptions = _of_fold(pool, descriptions["train"], data, name)
+        examples, descriptions = fold_splits(pool, descriptions["train"], data, name)
     else:
         if data.dev is None:
             is_file = hasattr(data, "format")
@@ -330,30 +328,3 @@ def _of_user(
         spans=row.spans(data, examples["train"]),
         pool=pool,
     )
-
-
-def _of_fold(pool: list, described: str, data, name: str) -> tuple[dict, dict]:
-    """The splits of a fold, and their descriptions."""
-    fold = data.fold
-    numbers = numbers_of_folds(pool, data.kind, fold.of, fold.seed, name)
-    share = HELD_OUT if data.held_out is None else data.held_out
-    examples = of_fold(pool, numbers, fold.leave_out, fold.seed, share, name, strata_of(data))
-    parts = {
-        "train": "",
-        "dev": ", which play dev",
-        "test": f": fold {fold.leave_out} of {fold.of}",
-    }
-    return examples, {
-        split: f"{described}: {len(some)} of {len(pool)} examples{parts[split]}"
-        for split, some in examples.items()
-    }
-
-
-def strata_of(data) -> StrataOf:
-    """Of what a part that is cut off train has its share; nothing: not `data.stratified`."""
-    return KINDS[data.kind].strata if data.stratified else lambda examples: None
-
-
-def numbers_of_folds(pool: list, kind: str, folds: int, seed: int, name: str) -> np.ndarray:
-    """The fold of each example; see `fold_numbers`."""
-    return fold_numbers(pool, KINDS[kind].strata(pool), folds, seed, name)

@@ -23,7 +23,8 @@ from tf_adapt.data.packing.prepare import check_document_context, checked_limit
 from tf_adapt.data.packing.prepared import Limits
 from tf_adapt.encoder.hub_encoder import computed_by_tensorflow
 from tf_adapt.layers.head_inputs import head_inputs_of
-from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
+from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.models.kinds import refuse_language_model
 from tf_adapt.serving.exports.export_parts import parts_that_are_read, read_of
 from tf_adapt.serving.exports.kinds import KINDS
 from tf_adapt.serving.exports.model_card import CARD, plain_card

@@ -19,7 +19,8 @@ from hub_modules.storage.files import publish_folder
 from tf_adapt.data.packing.prepare import check_document_context, checked_limit
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
-from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
+from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.models.kinds import refuse_language_model
 from tf_adapt.serving.exports.export import EXPORT, ServedModel
 from tf_adapt.serving.exports.model_card import CARD, shared_card
 from tf_adapt.serving.prediction.served_predictions import TASKS

@@ -14,7 +14,8 @@ from tf_adapt.data.batches import PreparedData, prepare, shortest_first, sorted_
 from tf_adapt.data.in_memory.records import in_memory_records
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
+from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.models.kinds import refuse_language_model
 from tf_adapt.printing.progress import tracked
 from tf_adapt.printing.words import counted
 from tf_adapt.serving.prediction.answers import Prediction

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tf_adapt.errors import ConfigError
-from tf_adapt.models.adapted_model import AdaptedModel, refuse_language_model
+from tf_adapt.models.adapted_model import AdaptedModel
+from tf_adapt.models.kinds import refuse_language_model
 from tf_adapt.runs.ensemble_folder import is_ensemble
 from tf_adapt.runs.ensemble_folder import read as read_ensemble
 from tf_adapt.serving.exports.export import export, next_version

@@ -9,7 +9,7 @@ from hub_modules.engines.names import TENSORFLOW, check_engine
 from hub_modules.manifest import MANIFEST
 from tf_adapt.data.batches import prepare
 from tf_adapt.errors import ConfigError
-from tf_adapt.models.adapted_model import refuse_language_model
+from tf_adapt.models.kinds import refuse_language_model
 from tf_adapt.runs.ensemble_folder import is_ensemble
 from tf_adapt.serving.prediction.ensemble import Ensemble
 from tf_adapt.serving.prediction.ensemble import scores as ensemble_scores
