@@ -5,6 +5,7 @@ import ctypes
 import gc
 import os
 import random
+import resource
 import shutil
 import signal
 import sys
@@ -35,7 +36,7 @@ def pytest_configure(config):
 
 def pytest_collection_finish():
     """What is imported by now stays: the collector, which runs often, need not look at it again."""
-    gc.collect()
+    _give_memory_back()
     gc.freeze()
 
 
@@ -65,7 +66,17 @@ def forgotten_graphs():
     if "keras" in sys.modules:
         sys.modules["keras"].utils.clear_session()
         _forget_gradients()
-        gc.collect()
+        _give_memory_back()
+
+
+# Models are cycles, which Python looks for by their number, not by the size of their graphs.
+_LITTER_MB = 64
+_resident_after = [0]
+
+
+def pytest_runtest_logfinish():
+    """Frees the models of a test before those of the next one are beside them."""
+    if _resident() > _resident_after[-1] + _LITTER_MB:
         _give_memory_back()
 
 
@@ -79,8 +90,19 @@ def _forget_gradients() -> None:
 
 def _give_memory_back() -> None:
     """What was freed stays with the process otherwise, where the C library has a say in it."""
+    gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+    _resident_after[:] = [_resident()]
+
+
+def _resident() -> int:
+    """MB now; 0 where the system does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+    except OSError:
+        return 0
+    return pages * resource.getpagesize() // 2**20
 
 
 @pytest.fixture
