@@ -205,7 +205,17 @@ def send_signal_at(monkeypatch, moment: str) -> None:
 
 
 @pytest.mark.slow
-def test_patience_ends_a_run_and_the_best_epoch_counts(make_config, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("end", "epochs"),
+    [
+        ({"patience": 2}, 4),
+        # 0.7 of the second epoch is the best of the third, too.
+        ({"stop_below": [0.5, None, 0.71]}, 3),
+    ],
+)
+def test_a_run_ends_early_and_the_best_epoch_counts(
+    make_config, tmp_path, monkeypatch, end, epochs
+):
     scores = iter([0.5, 0.7, 0.7, 0.6, 0.9])
     plain_numbers = monitoring.plain_numbers
 
@@ -218,8 +228,8 @@ def test_patience_ends_a_run_and_the_best_epoch_counts(make_config, tmp_path, mo
 
     scripted.evaluations = 0
     monkeypatch.setattr(monitoring, "plain_numbers", scripted)
-    metrics = train(make_config(epochs=5, patience=2), tmp_path / "run")
-    assert metrics["epochs"] == 4
+    metrics = train(make_config(epochs=5, **end), tmp_path / "run")
+    assert metrics["epochs"] == epochs
     assert metrics["best_epoch"] == 2
     assert metrics["dev"]["accuracy"] == 0.7
 

@@ -48,6 +48,11 @@ class TrainingConfig(Section):
     """Maximum global norm of the gradients (clipping)."""
     patience: int | None = whole(1, MOST_EPOCHS, ", or null to run all epochs", default=None)
     """Early stopping: epochs without improvement on dev."""
+    stop_below: list[float | None] | None = Field(
+        None, description="a list with a number or null for each epoch, or null"
+    )
+    """The run ends after an epoch where its best dev score so far is worse than the number of that
+    epoch; trials of compare.search have it."""
     max_length: int | None = whole(
         4, MOST_TOKENS, ", or null for the encoder's limit", default=None
     )

@@ -33,7 +33,7 @@ from tf_adapt.training.steps import Steps
 
 
 def run_epochs(run: Run, describe: Callable[[Scalars], None]) -> None:
-    """Trains until the last epoch, or until patience runs out.
+    """Trains until the last epoch, or until patience runs out or the score is too low.
 
     Args:
         describe: writes config and hyperparameters for TensorBoard.
@@ -225,7 +225,9 @@ def _data(run: Run, kept: KeptStates | None, split: str) -> PreparedData:
 
 
 def _is_stopped(run: Run, unfreezing: Unfreezing) -> bool:
-    """Whether patience has run out in the last phase."""
+    """Whether patience has run out in the last phase, or the best score so far is too low."""
+    if _is_too_low(run):
+        return True
     state, patience, unit = run.state, run.settings.patience, run.settings.adaptation.unit
     if patience is None or state.best is None:
         return False
@@ -236,6 +238,15 @@ def _is_stopped(run: Run, unfreezing: Unfreezing) -> bool:
     steps = 1 if unit == "epochs" else state.steps_per_epoch
     since = math.ceil(position.since / steps)  # the first whole epoch of the last phase
     return state.epoch - 1 - max(state.best["epoch"], since - 1) >= patience
+
+
+def _is_too_low(run: Run) -> bool:
+    state, limits = run.state, run.settings.stop_below
+    limit = limits[state.epoch - 1] if 0 < state.epoch <= len(limits) else None
+    if limit is None:
+        return False
+    sign = _sign(run)
+    return comparable(state.best["score"], sign) < sign * limit
 
 
 def _describe_step(run: Run) -> str:

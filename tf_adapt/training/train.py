@@ -32,7 +32,8 @@ def train(config: Config, folder: str | Path, session: Session | None = None) ->
     """Trains one model, or resumes an interrupted run; returns the content of `metrics.json`.
 
     The result is the weights of the epoch with the best dev score (the first of equals). With
-    `patience` training ends after that many epochs without a better score, else after all epochs.
+    `patience` training ends after that many epochs without a better score, with `stop_below` after
+    one where the best is too low, else after all epochs.
     A finished run is not changed, except that other slices are scored on its predictions. With
     `start.config` the run in `folder/start` is trained, or resumed, first.
 

@@ -90,6 +90,8 @@ class Settings:
         reads: what the head reads of the encoder, as a phrase.
         plan: which groups are trained when, and at what rate.
         patience: epochs without a better dev score that end the run.
+        stop_below: by epoch, the dev score that the best so far must reach for the run to go on;
+            None: any.
         limit_mb, disk_limit_mb: most megabytes of kept outputs of frozen layers, in memory and on
             disk.
         features_dtype: that they are kept in.
@@ -107,6 +109,7 @@ class Settings:
     batch_size: int
     seed: int
     patience: int | None
+    stop_below: tuple[float | None, ...]
     limit_mb: int
     disk_limit_mb: int
     features_dtype: str
@@ -231,6 +234,7 @@ def settings_of(config: Config, parts: Parts) -> Settings:
         batch_size=training.batch_size,
         seed=training.seed,
         patience=training.patience,
+        stop_below=tuple(training.stop_below or ()),
         limit_mb=config.features.limit_mb,
         disk_limit_mb=config.features.disk_limit_mb,
         features_dtype=config.features.dtype,
