@@ -20,6 +20,8 @@ OPENVINO = ["openvino>=2025.0"]
 INT8 = [*OPENVINO, "nncf>=3.0"]
 # Pooling comparisons by a random-effects model.
 POOL = ["statsmodels>=0.14.2"]
+# The search for settings.
+SEARCH = ["optuna>=5,<6"]
 # The HTTP server.
 SERVE = ["prometheus-client>=0.20", "starlette>=0.40", "uvicorn>=0.30,<1"]
 DOCS = ["mkdocs>=1.6,<2", "mkdocs-click>=0.9", "mkdocs-material>=9.7", "mkdocstrings[python]>=1.0"]
@@ -89,8 +91,9 @@ setup(
         "int8": INT8,
         "openvino": OPENVINO,
         "pool": POOL,
+        "search": SEARCH,
         "serve": SERVE,
-        "test": TEST + CONVERT + INT8 + POOL + SERVE,
+        "test": TEST + CONVERT + INT8 + POOL + SEARCH + SERVE,
         # What a user would pick instead, for timing side by side.
         "bench": ["torch==2.13.0", "transformers>=5"],
         # The site: `make docs`.

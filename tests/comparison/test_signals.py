@@ -16,9 +16,10 @@ from tf_adapt.comparison.execution import running
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.runs import remember_failure
 from tf_adapt.comparison.plan.cells import different_settings
-from tf_adapt.comparison.plan.dry_run import dry_run, lines
+from tf_adapt.comparison.plan.dry_run import dry_run
 from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.comparison.plan.signals import in_words
+from tf_adapt.comparison.plan_in_words import lines
 from tf_adapt.comparison.signal_results import signals_in_words
 from tf_adapt.config.reading import load_config
 from tf_adapt.errors import ConfigError, DataError, TrainingError

@@ -10,8 +10,9 @@ import yaml
 
 from tf_adapt.comparison import comparing
 from tf_adapt.comparison.execution.outcomes import Outcomes
-from tf_adapt.comparison.plan.dry_run import dry_run, lines
+from tf_adapt.comparison.plan.dry_run import dry_run
 from tf_adapt.comparison.plan.settings import load_comparison
+from tf_adapt.comparison.plan_in_words import lines
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.verdict.interim_analyses import InterimAnalysis, analyses_at
 from tf_adapt.data.splits.read_splits import fingerprint, load_splits

@@ -14,6 +14,7 @@ import pytest
 import yaml
 from step_costs import COSTS
 
+from tf_adapt.comparison import plan_in_words
 from tf_adapt.comparison.plan import dry_run
 from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.config.reading import load_config
@@ -160,4 +161,4 @@ def test_dry_run(path, shared, at_hand, built, tmp_path, monkeypatch):
         return
     monkeypatch.setattr(dry_run, "measured_costs", lambda *arguments: COSTS)
     found = dry_run.dry_run(replace(comparison, cells=tuple(cells)))
-    assert len(found["cells"]) == len(cells) and dry_run.lines(found)
+    assert len(found["cells"]) == len(cells) and plan_in_words.lines(found)

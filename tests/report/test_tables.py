@@ -23,7 +23,7 @@ def test_costs():
     rows = table.rows
     assert texts(rows[0])[1:] == [["50.0"], ["812 k"], ["14.3"], ["911"], ["3.12"], ["3.25"]]
     assert rows[0][2][0].note == "13 % of all"
-    assert rows[0][3][0].note == "+ 57.2 to choose the rate"
+    assert rows[0][3][0].note == "+ 57.2 to choose"
     assert texts(rows[1])[1:] == [["40.0"]] + [["–"]] * 5
 
 

@@ -91,7 +91,8 @@ def compare(
 def _show_cells(comparison, as_json: bool) -> None:
     from rich.console import Console
 
-    from tf_adapt.comparison.plan.dry_run import cells_table, dry_run, lines
+    from tf_adapt.comparison.plan.dry_run import dry_run
+    from tf_adapt.comparison.plan_in_words import cells_table, lines
 
     plan = dry_run(comparison)
     if not as_json:

@@ -120,7 +120,9 @@ def scored_cell(outcomes: Outcomes, cell: Cell, scored: Scored) -> ScoredCell:
 
 def tried_rates(outcomes: Outcomes, cell: Cell) -> list[Trial]:
     """The dev score of each learning rate that was tried; with folds the mean over those in which
-    every rate has one."""
+    every rate has one. Of a search none: its trials are in `search.results`."""
+    if cell.search is not None:
+        return []
     of_folds: dict[Any, dict[float, float | None]] = {}
     for run in outcomes.trials(cell):
         of_folds.setdefault(run.fold, {})[run.rate] = outcomes.score(run, CHOSEN_ON)

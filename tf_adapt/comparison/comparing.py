@@ -15,6 +15,7 @@ from tf_adapt.comparison.inputs import check_new_students, checked_splits, input
 from tf_adapt.comparison.plan.cells import Comparison
 from tf_adapt.comparison.record import as_begun, begin, is_begun, read_record, write_record
 from tf_adapt.comparison.results import results
+from tf_adapt.comparison.search.studies import check_installed
 from tf_adapt.comparison.verdict.interim_analyses import (
     InterimAnalyses,
     analyses_at,
@@ -39,10 +40,10 @@ def compare(
 ) -> Content:
     """Trains all unfinished runs, tests, writes the report and returns its content.
 
-    Each cell tries its learning rates with one extra seed, which is not scored, and selects the
-    best on dev. With that rate all seeds are trained and scored on test (or dev, see
-    `scored_split`). This is repeated for each number of training examples, see `sizes`; tests,
-    verdict, report and export are of the largest. What is not trained to the end is trained
+    Each cell tries its learning rates, or the settings of a search, with one extra seed, which is
+    not scored, and selects the best on dev. With that all seeds are trained and scored on test (or
+    dev, see `scored_split`). This is repeated for each number of training examples, see `sizes`;
+    tests, verdict, report and export are of the largest. What is not trained to the end is trained
     further before, see `extending`.
 
     Args:
@@ -64,6 +65,8 @@ def compare(
         KeyboardInterrupt, SystemExit: after a signal, once the runs have saved their state.
     """
     out = Path(out).absolute()
+    if comparison.search is not None:
+        check_installed()
     comparison, splits, data = checked_splits(comparison)
     inputs = input_hashes(comparison)
     kept = cache or comparison.cells[0].config.features.cache

@@ -149,6 +149,7 @@ class ComparisonResult:
             **_signal(cell),
             "train_examples": run.examples,
             "learning_rate": run.rate,
+            **({} if run.setting is None else {"setting": run.setting.values_by_key}),
             "seed": run.seed,
             "trial": is_trial,
             "dev": self.outcomes.score(run, "dev"),

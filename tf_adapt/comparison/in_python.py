@@ -36,6 +36,7 @@ def compare(
     test: Any = None,
     kind: str | None = None,
     columns: Mapping[str, str] | None = None,
+    search: Mapping[str, Any] | None = None,
     export_anyway: bool = False,
     final: bool = False,
 ) -> ComparisonResult:
@@ -73,6 +74,8 @@ def compare(
             multilabel_classification or tagging.
         columns: of data in memory: the names of the columns, by `text` (pairs: `text_a`, `text_b`),
             `label`, and `group` for related examples. Other columns are ignored.
+        search: the section `compare.search`, such as `{"trials": 20, "space": "paper"}`, where the
+            config has none.
         export_anyway: exports even if no cell is shown to be above the baseline.
         final: one analysis at the whole level of 5 %, after which nothing may be added.
 
@@ -87,10 +90,12 @@ def compare(
     out = Path(out).absolute()
     content, where, locations = _read(config)
     texts = _file_texts({"train": train, "dev": dev, "test": test}, content, kind, columns)
+    if search is not None:
+        content = _with_search(content, search, where)
     if texts and isinstance(content, dict):
         content = content | {"data": _data_section(content, texts, kind, where, out)}
     comparison = comparison_from(content, where, locations, seeds=seeds)
-    is_own = bool(texts) or isinstance(config, Mapping)
+    is_own = bool(texts) or isinstance(config, Mapping) or search is not None
     path = out / record.CONFIG if is_own else config
     command = ["tf-adapt", "compare", str(path), "--out", str(out)]
     command += [] if seeds is None else ["--seeds", str(seeds)]
@@ -131,6 +136,23 @@ def _read(config: str | Path | Mapping) -> tuple[Any, str, dict[KeyPath, str]]:
         )
     content, lines = read_yaml(config)
     return content, str(config), {key: f"{config}:{line}" for key, line in lines.items()}
+
+
+def _with_search(content: Any, search: Mapping[str, Any], where: str) -> Any:
+    """The config's content with a section `compare.search`.
+
+    Raises:
+        ConfigError: it has one.
+    """
+    section = content.get("compare") if isinstance(content, dict) else None
+    if not isinstance(section, dict):
+        return content  # which is refused later
+    if section.get("search") is not None:
+        raise ConfigError(
+            f"{where}: compare.search: expected no such key together with search=, which says it; "
+            "leave one of them out"
+        )
+    return content | {"compare": section | {"search": plain_values(search, "search")}}
 
 
 def _file_texts(

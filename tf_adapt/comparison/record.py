@@ -42,6 +42,7 @@ class _Runs(Schema):
     seeds: list[int]
     examples: int | None = None
     epochs: int | None = None
+    trials: list[int] | None = None
 
 
 class _Extension(Schema):
@@ -60,7 +61,7 @@ class _Record(Schema):
     """Content of `comparison.json`: hashes of data and other inputs, threads, interim
     analyses; the kind and size of each cell's ensemble; what was added to cells by adaptation
     (None: not decided; earlier versions added nothing); the folds of a cross-validation (None: an
-    earlier version, which had none)."""
+    earlier version, which had none); sampler, pruner and space of a search."""
 
     data: dict[str, str]
     inputs: dict[str, str]
@@ -69,6 +70,7 @@ class _Record(Schema):
     together: dict[str, str] = {}
     extended: dict[str, _Extension] | None = {}
     folds: int | None = None
+    search: dict[str, Any] | None = None
 
 
 def as_begun(comparison: Comparison, out: Path) -> Comparison:
@@ -110,6 +112,7 @@ def begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str], 
         for start in comparison.starts.values():
             _check_cell(start, lambda config: config, out)
         _check_folds(before["folds"], comparison, out)
+        _check_search(before["search"], _search(comparison), out)
         check_same("the data", before["data"], data, out, DataError)
         # Added cells may have other inputs.
         inputs = before["inputs"] | inputs
@@ -124,9 +127,28 @@ def begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str], 
         remove_leftovers(out / name, *patterns)
     # The record first: `is_begun` refuses a folder that has files but no record.
     record = {"data": data, "inputs": inputs, "threads": comparison.threads, "looks": looks}
-    write_record(out, record | {"together": together, "extended": added, "folds": comparison.folds})
+    chosen = {"folds": comparison.folds, "search": _search(comparison)}
+    write_record(out, record | {"together": together, "extended": added} | chosen)
     for cell in (*comparison.cells, *comparison.starts.values()):
         records.write(out, config_name(cell), dump_config(cell.config))
+
+
+def _search(comparison: Comparison) -> dict[str, Any] | None:
+    """What its trials depend on: all of the search but its budget."""
+    search = comparison.search
+    return None if search is None else search.model_dump(mode="json", exclude={"trials", "minutes"})
+
+
+def _check_search(before: dict | None, now: dict | None, out: Path) -> None:
+    if before != now:
+        keys = ", ".join(
+            key for key in (before or now) if (before or {}).get(key) != (now or {}).get(key)
+        )
+        raise ConfigError(
+            f"{out}: compare.search: expected the search that this comparison was begun with, got "
+            f"another ({keys}); only trials and minutes may differ: bring it back, or choose "
+            "another --out"
+        )
 
 
 def is_begun(out: Path) -> bool:

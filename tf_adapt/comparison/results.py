@@ -24,6 +24,7 @@ from tf_adapt.comparison.kept.answers import KeptAnswers
 from tf_adapt.comparison.kept.scores import folds_of_items, statistics_of_runs, tested
 from tf_adapt.comparison.plan.cells import Cell, different_settings
 from tf_adapt.comparison.plan.extension import in_words
+from tf_adapt.comparison.search.results import search_results
 from tf_adapt.comparison.signal_results import signals_in_words
 from tf_adapt.comparison.slices import data_slices
 from tf_adapt.comparison.verdict.interim_analyses import InterimAnalyses
@@ -115,6 +116,7 @@ def results(
         seeds=list(comparison.seeds),
         folds=comparison.folds or None,
         trials=comparison.trials,
+        search=search_results(outcomes),
         extended=in_words(comparison, describe_all(shown)) or None,
         different=different_settings(comparison.cells),
         look=analyses.number,

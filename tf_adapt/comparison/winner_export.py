@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 from hub_modules.storage.files import write_text
-from hub_modules.storage.strict_yaml import float_text
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.running import check_ended
 from tf_adapt.comparison.execution.runs import CellRun
@@ -17,7 +16,7 @@ from tf_adapt.runs.exports_in import EXPORTS
 from tf_adapt.serving.exports.model_card import CARD, OverSeeds
 from tf_adapt.training.finished.run_cards import run_card
 
-EXPORT_NAMES = "*-rate_*-seed_*"
+EXPORT_NAMES = "*-*_*-seed_*"
 
 
 def cell_to_export(outcomes: Outcomes, content: Content, anyway: bool) -> Cell | None:
@@ -43,7 +42,7 @@ def export_best(outcomes: Outcomes, content: Content, anyway: bool) -> str | Non
         best = outcomes.best_on_dev(finished)
         part = "" if cell.more_epochs is None else f"-epochs_{cell.more_epochs}"
         part += "" if best.examples is None else f"-examples_{best.examples}"
-        name = f"{cell.name}{part}-rate_{float_text(best.rate)}-seed_{best.seed}"
+        name = f"{cell.name}{part}-{best.choice}-seed_{best.seed}"
         exported = f"{place}/{name}/1"
         if not (outcomes.out / exported).is_dir():
             _export(best, outcomes.out / place / name)

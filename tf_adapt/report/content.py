@@ -10,6 +10,7 @@ from typing import Any
 from tf_adapt.printing.words import counted
 from tf_adapt.report.diagnosis.causes import Diagnosis
 from tf_adapt.report.scored_cells import INLINE, ScoredCell, SeedResults
+from tf_adapt.report.search.trials import SearchResults
 from tf_adapt.statistics.relation import BaselineTest, PairTest
 from tf_adapt.statistics.slice_score import SliceScore
 
@@ -267,7 +268,8 @@ class Content:
         examples: the number of examples by split.
         folds: their number; then seeds are repeats, and each example is scored once a repeat, by a
             model that did not see it. None: train, dev and test are the same for all seeds.
-        trials: the number of learning rates tried in each cell.
+        trials: the number of learning rates, or of settings of a search, tried in each cell.
+        search: what a search found; None: learning rates were tried.
         extended: sentences on epochs and rates that the comparison added by itself; None: it added
             none.
         different: config keys whose values differ between cells: by key, the value in each cell.
@@ -305,6 +307,7 @@ class Content:
     seeds: list[int]
     folds: int | None = field(default=None, metadata=OMITTED)
     trials: int
+    search: SearchResults | None = field(default=None, metadata=OMITTED)
     extended: list[str] | None = field(default=None, metadata=OMITTED)
     different: dict[str, dict[str, Any]]
     look: int

@@ -29,6 +29,7 @@ from tf_adapt.report.labels import labels_section, reliability_section
 from tf_adapt.report.learning_curves import learning_curves
 from tf_adapt.report.pairs import pair_tables
 from tf_adapt.report.paper_table import paper_table
+from tf_adapt.report.search.section import search_section
 from tf_adapt.report.slices import slices
 from tf_adapt.report.verdict_blocks import evidence_section, verdict_blocks
 
@@ -57,6 +58,7 @@ def sections(content: Content) -> list:
         *labels_section(content, order),
         *reliability_section(content, order),
         _choices(content, order),
+        *search_section(content, order),
         _origin(content, order),
     ]
 
@@ -189,12 +191,13 @@ def _choices(content: Content, order: list[Ranked]) -> Section:
     seeds = ", ".join(visible(seed) for seed in content.seeds)
     texts = [f"{visible(name)}: {visible(text)}" for name, text in content.splits.items()]
     trials = content.trials
-    chosen = "epochs" if trials == 1 else "epochs and learning rates"
+    tried = "learning rates" if content.search is None else "settings of a search"
+    chosen = "epochs" if trials == 1 else f"epochs and {tried}"
     texts.append(f"{chosen} were chosen on {chosen_on}; the scores above are on {scored_on}.")
     run_with = f"was run with {content.runs} ({seeds})."
     if trials == 1:
         texts.append(f"One learning rate in each cell, which {run_with}")
-    else:
+    elif content.search is None:
         unscored = f"{trials} learning rates tried in each cell, with a seed that is not scored"
         of_folds = (
             f"{trials} learning rates tried in each fold of the first repeat of each cell, where "
@@ -215,8 +218,9 @@ def _choices(content: Content, order: list[Ranked]) -> Section:
         warning = f"{chosen_on} both chose and scored: the scores are too good by that much."
         blocks.append(Paragraph(warning, warning=True))
     sources = [] if content.weak is None else [tables.sources_table(content.weak["sources"])]
-    table = tables.tried_table(order, chosen_on, content.folds)
-    return Section("How it was chosen", [*blocks, *sources, table])
+    if content.search is None:
+        sources.append(tables.tried_table(order, chosen_on, content.folds))
+    return Section("How it was chosen", [*blocks, *sources])
 
 
 def _reads(order: list[Ranked]) -> list[str]:

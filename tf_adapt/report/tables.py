@@ -176,7 +176,7 @@ def _trial(trial: Trial, chosen: float | None) -> list[Entry]:
 
 def _choosing(costs: Costs) -> str:
     seconds = costs.choosing_seconds
-    return "" if seconds is None else f"+ {words.amount(seconds)} to choose the rate"
+    return "" if seconds is None else f"+ {words.amount(seconds)} to choose"
 
 
 def _trainable(costs: Costs) -> Entry:

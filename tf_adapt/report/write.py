@@ -17,13 +17,14 @@ from tf_adapt.report.figures.panels import (
     with_weights,
 )
 from tf_adapt.report.figures.score_figure import score_figure
+from tf_adapt.report.figures.search_figure import search_figure
 from tf_adapt.report.html import to_html
 from tf_adapt.report.labels import with_reliability
 from tf_adapt.report.markdown import to_markdown
 from tf_adapt.report.sections import sections
 from tf_adapt.report.verdict_blocks import title
 
-FIGURES = ("scores", "examples", "costs", "curves", "layer_weights", "reliability")
+FIGURES = ("scores", "examples", "costs", "curves", "layer_weights", "reliability", "search")
 
 
 def write_report(content: Content, folder: str | Path) -> None:
@@ -69,4 +70,8 @@ def _drawings(content: Content) -> dict[str, Drawing]:
         drawings["layer_weights"] = draw(weight_figure, order)
     if with_reliability(order):
         drawings["reliability"] = draw(reliability_figure, order)
+    if content.search is not None and any(
+        cell.expected_best for cell in content.search.cells.values()
+    ):
+        drawings["search"] = draw(search_figure, order, content)
     return drawings

@@ -69,7 +69,7 @@ class Display:
         if run.fold is not None and run.fold.leave_out is None:
             self._say(f"{run.cell.name}: trained on all examples, for the export")
             return
-        line = f"{_name(run.cell, run.examples)}, rate {run.rate:g}, {_seed(run)}"
+        line = f"{_name(run.cell, run.examples)}, {_choice(run)}, {_seed(run)}"
         line += f": {self.split} {shown}"
         self._say(f"{line} ({self._line(outcomes)})")
 
@@ -118,7 +118,8 @@ def _row(outcomes: Outcomes, cell: Cell, split: str, running: list[CellRun]) -> 
         trial_folders = {run.folder for run in trials}
         under_way = [_progress(run) for run in running if run.folder in trial_folders]
         over = sum(map(outcomes.is_over, trials))
-        entries = [under_way[0] if under_way else f"{over}/{len(trials)} rates"]
+        tried = "rates" if cell.search is None else "trials"
+        entries = [under_way[0] if under_way else f"{over}/{outcomes.trials_count(cell)} {tried}"]
     entries += [""] * (len(outcomes.comparison.seeds) - len(entries))
     scores = [outcomes.score(run, split) for run in final]
     known = [score for score in scores if score is not None]
@@ -126,6 +127,10 @@ def _row(outcomes: Outcomes, cell: Cell, split: str, running: list[CellRun]) -> 
     mean = words.mean_and_deviation(result.mean, result.deviation) if result else ""
     name = _name(cell, outcomes.examples)
     return [name, "" if rate is None else f"{rate:g}", *entries, mean]
+
+
+def _choice(run: CellRun) -> str:
+    return f"rate {run.rate:g}" if run.setting is None else run.setting.in_words
 
 
 def _seed(run: CellRun) -> str:

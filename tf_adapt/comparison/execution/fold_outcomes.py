@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from tf_adapt.comparison.execution.outcomes import CHOOSING_SEED, Outcomes
-from tf_adapt.comparison.execution.runs import CellRun, Fold
+from tf_adapt.comparison.execution.runs import CellRun, Fold, Setting
 from tf_adapt.comparison.plan.cells import Cell
+from tf_adapt.comparison.search.space import RATE
 from tf_adapt.statistics.scores import summary
 
 
@@ -20,70 +21,99 @@ class FoldOutcomes(Outcomes):
     """As `Outcomes`, of a comparison with folds; its seeds are repeats."""
 
     def trials(self, cell: Cell) -> list[CellRun]:
-        """The runs that select the learning rate of each fold; none if there is a single rate."""
-        if len(cell.rates) == 1:
+        """The runs that select the learning rate or setting of each fold; none if there is a single
+        rate."""
+        if not cell.has_trials:
             return []
-        folds = range(self.comparison.folds)
-        return [run for number in folds for run in self._trials_of(cell, number)]
+        return [run for number in self._folds for run in self._trials_of(cell, number)]
 
-    def chosen_rate(self, cell: Cell) -> float | None:
-        """The rate that most folds chose, of equals the first of the cell's; None: not chosen."""
-        rates = self.chosen_rates(cell)
-        if rates is None:
+    @property
+    def _folds(self) -> range:
+        return range(self.comparison.folds)
+
+    def chosen(self, cell: Cell) -> CellRun | None:
+        """The trial of the first fold with the rate that most folds chose, of equals the first of
+        the cell's; None: not chosen."""
+        chosen = self._chosen_of_folds(cell)
+        if chosen is None:
             return None
-        counts = Counter(rates)
-        return max(cell.rates, key=lambda rate: counts[rate])
+        counts = Counter(run.rate for run in chosen)
+        rates = cell.rates if cell.search is None else list(counts)
+        most = max(rates, key=lambda rate: counts[rate])
+        return next(run for run in chosen if run.rate == most)
 
     def chosen_rates(self, cell: Cell) -> list[float] | None:
         """The rate of each fold; None before all trials have ended, or if one's all diverged."""
-        if len(cell.rates) == 1:
-            return [cell.rates[0]] * self.comparison.folds
+        chosen = self._chosen_of_folds(cell)
+        return chosen and [run.rate for run in chosen]
+
+    def _chosen_of_folds(self, cell: Cell) -> list[CellRun] | None:
+        if not cell.has_trials:
+            return [self._run(cell, cell.rates[0], 0, number) for number in self._folds]
         if not all(map(self.is_over, self.trials(cell))) or self.is_hopeless(cell):
             return None
-        return [run.rate for run in self.chosen_trials(cell)]
+        return self.chosen_trials(cell)
 
     def chosen_trials(self, cell: Cell) -> list[CellRun]:
         """The best trial of each fold; none without trials."""
-        if len(cell.rates) == 1:
+        if not cell.has_trials:
             return []
-        folds = range(self.comparison.folds)
-        return [self.best_on_dev(self._trials_of(cell, number)) for number in folds]
+        return [self.best_on_dev(self._trials_of(cell, number)) for number in self._folds]
 
     def is_hopeless(self, cell: Cell) -> bool:
-        """Whether all rates diverged in a fold, whose examples then have no answers."""
-        of_folds = [self._trials_of(cell, number) for number in range(self.comparison.folds)]
-        return len(cell.rates) > 1 and any(all(map(self.failed, trials)) for trials in of_folds)
+        """Whether all that was tried diverged in a fold, whose examples then have no answers."""
+        if not cell.has_trials:
+            return False
+        of_folds = [self._trials_of(cell, number) for number in self._folds]
+        return any(all(map(self.failed, trials)) for trials in of_folds)
 
     def final_runs(self, cell: Cell) -> list[CellRun]:
         """The repeats, each with its fold runs; none before all rates are selected."""
-        rates = self.chosen_rates(cell)
-        if rates is None or self.trials_only:
+        chosen = self._chosen_of_folds(cell)
+        if chosen is None or self.trials_only:
             return []
         shown = self.chosen_rate(cell)
         repeats = []
         for repeat in self.comparison.seeds:
-            runs = [self._run(cell, rate, repeat, number) for number, rate in enumerate(rates)]
-            folds = tuple(replace(run, together=cell.together) for run in runs)
+            folds = tuple(
+                replace(
+                    self._run(cell, trial.rate, repeat, number),
+                    together=cell.together,
+                    setting=trial.whole,
+                )
+                for number, trial in enumerate(chosen)
+            )
             repeats.append(CellRun(cell, shown, repeat, self.out, folds=folds))
         return repeats
 
     def scored_count(self, cell: Cell) -> int:
         """As `Outcomes.scored_count`; the chosen trials are the runs of the first repeat."""
-        trials = 0 if cell.together or len(cell.rates) == 1 else self.comparison.folds
+        apart = cell.together or cell.search is not None or not cell.has_trials
+        trials = 0 if apart else self.comparison.folds
         return self.comparison.folds * super().scored_count(cell) - trials
 
     def export_runs(self, cell: Cell) -> list[CellRun]:
-        """The runs on all examples: one for each learning rate, or an ensemble with the best, which
-        has a seed of its own."""
+        """The runs on all examples: one for each learning rate, of a search for each setting that a
+        fold chose; or an ensemble with the best, which has a seed of its own."""
         fold, teacher = Fold(self.comparison.folds, None, 0), self._teacher_of_all(cell)
         seed = CHOOSING_SEED + 1 if cell.together else CHOOSING_SEED
         runs = [
-            replace(self.run(cell, rate, seed), fold=fold, teacher=teacher) for rate in cell.rates
+            replace(self.run(cell, rate, seed), fold=fold, teacher=teacher, setting=setting)
+            for rate, setting in self._choices(cell)
         ]
         if not cell.together or (len(runs) > 1 and not all(map(self.is_over, runs))):
             return runs
         best = self.best_on_dev(runs)
         return [replace(best, seed=CHOOSING_SEED, together=cell.together)]
+
+    def _choices(self, cell: Cell) -> list[tuple[float, Setting | None]]:
+        """What is tried on all examples: a rate, and of a search a setting of a fold."""
+        if cell.search is None:
+            return [(rate, None) for rate in cell.rates]
+        settings = {}
+        for number, run in enumerate(self._chosen_of_folds(cell) or ()):
+            settings.setdefault(run.setting.values, replace(run.whole, of_fold=number))
+        return [(dict(values)[RATE], setting) for values, setting in settings.items()]
 
     def waiting(self) -> Iterator[CellRun]:
         """As `Outcomes.waiting`; at last those on all examples."""
@@ -128,10 +158,12 @@ class FoldOutcomes(Outcomes):
         return self.best_on_dev(runs) if all(map(self.is_over, runs)) else None
 
     def _trials_of(self, cell: Cell, number: int) -> list[CellRun]:
-        runs = [self._run(cell, rate, 0, number) for rate in cell.rates]
-        if not cell.together:
-            return runs
-        return [replace(run, seed=CHOOSING_SEED + number) for run in runs]
+        run = self._run(cell, cell.rates[0], 0, number)
+        # Of a single model the chosen one of a few rates is scored; of a search, which chooses
+        # among many, none is.
+        if cell.together or cell.search is not None:
+            run = replace(run, seed=CHOOSING_SEED + number)
+        return self._tried(run)
 
     def _run(self, cell: Cell, rate: float, repeat: int, number: int) -> CellRun:
         """The run of a fold, with a seed that no other has."""

@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tf_adapt.comparison.execution.runs import CellRun
+from tf_adapt.comparison.execution.runs import CellRun, Setting
 from tf_adapt.comparison.plan.cells import Cell, Comparison
+from tf_adapt.comparison.search.trials import trials_of
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs import ensemble_folder, run_folder
 from tf_adapt.runs.teachers import identity_of
@@ -37,6 +38,7 @@ class Outcomes:
         self.refit: Cell | None = None
         self.examples = comparison.sizes[-1]
         self._metrics: dict[Path, dict[str, Any]] = {}
+        self._settings: dict[tuple, list[Setting]] = {}
 
     def of_sizes(self) -> "list[Outcomes]":
         """The outcomes at each number of training examples, ascending."""
@@ -123,7 +125,7 @@ class Outcomes:
         return self.is_hopeless(other) or (bool(final) and all(map(self.failed, final)))
 
     def is_hopeless(self, cell: Cell) -> bool:
-        """Whether a cell diverged with all of its learning rates, so that none is chosen."""
+        """Whether a cell diverged with all that was tried, so that nothing is chosen."""
         trials = self.trials(cell)
         return bool(trials) and all(map(self.failed, trials))
 
@@ -141,18 +143,33 @@ class Outcomes:
         return any(run.cell.name == start.name for start in self.comparison.starts.values())
 
     def trials(self, cell: Cell) -> list[CellRun]:
-        """The runs that select a cell's learning rate; none if it has a single rate.
+        """The runs that select a cell's learning rate or setting; none if it has a single rate. Of
+        a search those that are over and the next.
 
         Their seed is not scored: the maximum of several scores is biased upwards, the more so, the
         less stable the cell.
         """
-        if len(cell.rates) == 1:
-            return []
-        return [self.run(cell, rate, CHOOSING_SEED) for rate in cell.rates]
+        return self._tried(self._untried(cell)) if cell.has_trials else []
+
+    def _untried(self, cell: Cell) -> CellRun:
+        return self.run(cell, cell.rates[0], CHOOSING_SEED)
+
+    def _tried(self, run: CellRun) -> list[CellRun]:
+        """The trials of a run without choice."""
+        if run.cell.search is None:
+            return [replace(run, rate=rate) for rate in run.cell.rates]
+        known = self._settings.setdefault((run.cell.name, run.examples, run.fold), [])
+        return trials_of(run, known, self.metrics, 1 / (self.comparison.folds or 1))
 
     def chosen_rates(self, cell: Cell) -> float | list[float] | None:
         """The rate of the final runs; with folds of each fold."""
         return self.chosen_rate(cell)
+
+    def chosen_settings(self, cell: Cell) -> list[Setting]:
+        """The chosen setting of a search, with folds that of each; empty: no search, or not yet."""
+        final = self.final_runs(cell)
+        runs = [] if not final else final[0].folds or final[:1]
+        return [run.setting for run in runs if run.setting is not None]
 
     def export_runs(self, cell: Cell) -> list[CellRun]:
         """The runs of which the best on dev is exported."""
@@ -164,16 +181,21 @@ class Outcomes:
         return [self.best_on_dev(trials)] if trials else []
 
     def chosen_rate(self, cell: Cell) -> float | None:
-        """The rate with the best dev score (the first of equals); a single rate needs no trials.
+        """The learning rate of the final runs; with folds that of most."""
+        run = self.chosen(cell)
+        return None if run is None else run.rate
+
+    def chosen(self, cell: Cell) -> CellRun | None:
+        """The trial with the best dev score (the first of equals); of a single rate any run.
 
         None before all trials have ended, or if all diverged.
         """
+        if not cell.has_trials:
+            return self._untried(cell)
         trials = self.trials(cell)
-        if not trials:
-            return cell.rates[0]
         if not all(map(self.is_over, trials)) or self.is_hopeless(cell):
             return None
-        return self.best_on_dev(trials).rate
+        return self.best_on_dev(trials)
 
     def best_on_dev(self, runs: Sequence[CellRun]) -> CellRun:
         """The run with the best dev score (the first of equals); runs without a score rank last."""
@@ -182,12 +204,12 @@ class Outcomes:
         return runs[ranked.index(max(ranked))]
 
     def final_runs(self, cell: Cell) -> list[CellRun]:
-        """The scored runs: all seeds with the selected rate; none before it is selected."""
-        rate = self.chosen_rate(cell)
-        if rate is None or self.trials_only:
+        """The scored runs: all seeds with what was selected; none before it is selected."""
+        chosen = self.chosen(cell)
+        if chosen is None or self.trials_only:
             return []
-        runs = [self.run(cell, rate, seed) for seed in self.comparison.seeds]
-        return [replace(run, together=cell.together) for run in runs]
+        runs = [self.run(cell, chosen.rate, seed) for seed in self.comparison.seeds]
+        return [replace(run, together=cell.together, setting=chosen.whole) for run in runs]
 
     def waiting(self) -> Iterator[CellRun]:
         """Unfinished runs of all sizes that can start: first those that others start from, then
@@ -235,9 +257,14 @@ class Outcomes:
             runs = [*of_size.trials(cell), *of_size.scored_runs(cell)]
             runs += [member for run in runs for member in run.members]
             over += sum(map(self.is_over, {run.folder: run for run in runs}.values()))
-            total += len(of_size.trials(cell))
+            total += of_size.trials_count(cell)
             total += 0 if of_size.is_hopeless(cell) else of_size.scored_count(cell)
         return over, total
+
+    def trials_count(self, cell: Cell) -> int:
+        """The number of trials; of a search that of its budget, of which minutes may leave some."""
+        is_searching = cell.search is not None and self.chosen(cell) is None
+        return self.comparison.trials if is_searching else len(self.trials(cell))
 
     def scored_runs(self, cell: Cell) -> list[CellRun]:
         """The trainings and ensembles of the final runs."""

@@ -7,6 +7,7 @@ marked by a file beside its folder, since it would diverge again.
 import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from hub_modules.storage.files import write_text
 from hub_modules.storage.strict_yaml import float_text
@@ -26,6 +27,54 @@ class Fold:
 
 
 @dataclass(frozen=True)
+class Setting:
+    """What a trial of a search sets; runs with the chosen one set the same.
+
+    Attributes:
+        number: of the trial.
+        values: by key of a run's config.
+        stop_below: as in the config; empty: the run trains to its end.
+        of_fold: the fold in which it was chosen, in a run on all examples.
+    """
+
+    number: int
+    values: tuple[tuple[str, Any], ...]
+    stop_below: tuple[float | None, ...] = ()
+    of_fold: int | None = None
+
+    @property
+    def values_by_key(self) -> dict[str, Any]:
+        """Its values."""
+        return dict(self.values)
+
+    @property
+    def name(self) -> str:
+        """`trial_7`, for folders."""
+        fold = "" if self.of_fold is None else f"fold_{self.of_fold}_"
+        return f"{fold}trial_{self.number}"
+
+    @property
+    def in_words(self) -> str:
+        """`trial 7 (training.learning_rate 0.0001, training.epochs 3)`."""
+        values = ", ".join(f"{key} {_text(value)}" for key, value in self.values)
+        return f"trial {self.number} ({values})"
+
+    @property
+    def arguments(self) -> list[str]:
+        """Its keys but the learning rate, for `tf-adapt train`."""
+        keys = [(key, value) for key, value in self.values if key != "training.learning_rate"]
+        keys += [("training.stop_below", list(self.stop_below))] if self.stop_below else []
+        return [part for key, value in keys for part in ("--set", f"{key}={_text(value)}")]
+
+
+def _text(value: Any) -> str:
+    """A value as YAML writes it."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    return float_text(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
 class CellRun:
     """A run: a cell with one learning rate, one seed and a number of training examples.
 
@@ -39,6 +88,7 @@ class CellRun:
         left_out: the part of train that a member does without; None: it has all.
         fold: which fold it is trained without, and answers; None: its data have a test split.
         folds: the runs whose answers together are those to all examples; it is then no training.
+        setting: what a search sets in it, the learning rate too; None: there is no search.
     """
 
     cell: Cell
@@ -53,6 +103,7 @@ class CellRun:
     left_out: int | None = None
     fold: Fold | None = None
     folds: "tuple[CellRun, ...]" = ()
+    setting: Setting | None = None
 
     @property
     def members(self) -> "list[CellRun]":
@@ -79,7 +130,17 @@ class CellRun:
         if self.fold is not None:
             number = self.fold.leave_out
             home /= "all_examples" if number is None else f"fold_{number}"
-        return home / f"rate_{float_text(self.rate)}" / f"seed_{self.seed}"
+        return home / self.choice / f"seed_{self.seed}"
+
+    @property
+    def whole(self) -> Setting | None:
+        """Its setting for runs that train to their end."""
+        return self.setting and replace(self.setting, stop_below=())
+
+    @property
+    def choice(self) -> str:
+        """`rate_0.001`, or with a search `trial_7`: what was chosen for it, for folders."""
+        return self.setting.name if self.setting else f"rate_{float_text(self.rate)}"
 
     @property
     def config(self) -> Path:
@@ -104,6 +165,7 @@ class CellRun:
             return ["ensemble", *members, "--out", str(self.folder), *trust]
         arguments = ["train", str(self.config), "--out", str(self.folder)]
         arguments += ["--set", f"training.learning_rate={float_text(self.rate)}"]
+        arguments += self.setting.arguments if self.setting else []
         if self.cell.more_epochs is not None:
             arguments += ["--set", f"training.epochs={self.cell.more_epochs}"]
         if self.start is not None:

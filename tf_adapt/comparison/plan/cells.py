@@ -11,6 +11,8 @@ from typing import Any
 from tf_adapt.comparison.plan.sections import SignalSettings
 from tf_adapt.comparison.plan.signals import keys_of, own_data
 from tf_adapt.comparison.plan.sizes import Sizes
+from tf_adapt.comparison.search.section import SearchSection
+from tf_adapt.comparison.search.space import CellSearch
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TfdsConfig
 from tf_adapt.config.reading import filled_in
 from tf_adapt.config.sections import Config, EncoderConfig
@@ -32,13 +34,14 @@ class Cell:
     Attributes:
         name: the cell's name, for folders and reports.
         config: the config of its runs, with the first learning rate and the first seed.
-        rates: the learning rates to try.
+        rates: the learning rates to try; with a search a single one, which no run has.
         signal: its name; None: the comparison has no signals.
         laid: the keys of the signal.
         teacher: the name of the cell whose runs teach its runs; None: there is none. In its config
             the signal of that cell is in the place of a run's folder.
         more_epochs: the epochs that the comparison itself chose, which are in `config` too; None:
             it has those of the user's config.
+        search: what is searched in it; None: nothing, its learning rates are a list.
     """
 
     name: str
@@ -48,6 +51,12 @@ class Cell:
     laid: SignalSettings | None = None
     teacher: str | None = None
     more_epochs: int | None = None
+    search: CellSearch | None = None
+
+    @property
+    def has_trials(self) -> bool:
+        """Whether a learning rate or a setting is chosen by runs that are not scored."""
+        return self.search is not None or len(self.rates) > 1
 
     @property
     def together(self) -> int:
@@ -150,8 +159,17 @@ class Comparison:
         return all(cell.config.weak == self.cells[0].config.weak for cell in self.cells)
 
     @property
+    def search(self) -> SearchSection | None:
+        """How the setting of each cell is searched; None: learning rates are tried."""
+        search = self.cells[0].search
+        return None if search is None else search.section
+
+    @property
     def trials(self) -> int:
-        """Learning rates tried in each cell; `extensions` may add others."""
+        """Learning rates, or settings of a search, tried in each cell; `extensions` may add
+        rates."""
+        if self.search is not None:
+            return self.search.trials
         return min(len(cell.rates) for cell in self.cells)
 
 

@@ -10,10 +10,8 @@ from dataclasses import asdict
 from typing import Any
 
 import tensorflow as tf
-from rich.table import Table
 
 from hub_modules.native.weights import count_parameters
-from hub_modules.storage.strict_yaml import float_text
 from tf_adapt.adaptation.phases import HEAD
 from tf_adapt.adaptation.unfreezing import group_names
 from tf_adapt.comparison.cell_results import CHOSEN_ON, SCORED_ON
@@ -21,25 +19,21 @@ from tf_adapt.comparison.execution.jobs import jobs_at_once
 from tf_adapt.comparison.inputs import comparison_splits
 from tf_adapt.comparison.plan.cells import Cell, Comparison
 from tf_adapt.comparison.plan.cells_of_signals import check_parts
-from tf_adapt.comparison.plan.design_power import power_lines
 from tf_adapt.comparison.plan.expected_costs import (
     CellCosts,
-    ExpectedCosts,
-    costs_lines,
     expected_costs,
 )
 from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.plan.sizes import known_sizes
+from tf_adapt.comparison.search.space import in_words
+from tf_adapt.comparison.search.studies import check_installed
 from tf_adapt.config.default_training import family_of
 from tf_adapt.data.packing.prepare import prepare, task_of
 from tf_adapt.data.splits.groups import item_groups
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import TfAdaptError
 from tf_adapt.heads.table import head_name, head_reads
-from tf_adapt.printing.words import counted
-from tf_adapt.runs import run_schemas
 from tf_adapt.runs.slices import checked_members
-from tf_adapt.statistics.power import Design
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.cache_plan import cache_plan
 from tf_adapt.training.dry_run import defaults_of
@@ -49,11 +43,6 @@ from tf_adapt.training.resolving.build import plan_of
 from tf_adapt.training.resolving.compiled_model import penalised, precision
 from tf_adapt.training.resolving.devices import make_strategy
 from tf_adapt.training.resolving.warm_start import started_model, starting_run
-
-_MAY_EXTEND = (
-    "  then, once, with twice the epochs or one more learning rate, those of adaptations of which "
-    "a cell is not trained to the end (compare.extend; it may triple the training)"
-)
 
 
 def dry_run(comparison: Comparison) -> dict[str, Any]:
@@ -65,6 +54,8 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
             that cannot work; the message names the cell.
     """
     # First: logical devices cannot be configured after TensorFlow has initialised.
+    if comparison.search is not None:
+        check_installed()
     strategies = [_of_cell(cell, _strategy, cell) for cell in comparison.cells]
     comparison = settled(comparison)
     splits = comparison_splits(comparison)
@@ -107,12 +98,13 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
         "scored_on": SCORED_ON,
         "seeds": list(comparison.seeds),
         "trials": comparison.trials,
+        "search": comparison.search and comparison.search.model_dump(exclude={"space"}),
         "train_examples": numbers,
         "slices": {name: int(mask.sum()) for name, mask in in_slices.items()},
         "folds": folds,
         "runs": _runs_of_cell(comparison, tried) * len(cells) * len(numbers)
         + (folds * sum(1 for cell in comparison.cells if cell.together and tried))
-        + (max(tried, 1) if folds else 0)
+        + _exported(comparison, tried)
         + max(1, folds) * members * len(numbers)
         + len(comparison.starts),
         **({"members": members * len(numbers)} if members else {}),
@@ -126,123 +118,18 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
 
 
 def _runs_of_cell(comparison: Comparison, tried: int) -> int:
-    """Its trials and final runs; with folds the chosen trials are those of the first repeat."""
+    """Its trials and final runs; with folds the chosen trials of rates are those of the first
+    repeat."""
     seeds, folds = len(comparison.seeds), comparison.folds
-    return folds * (tried + seeds - min(tried, 1)) if folds else tried + seeds
+    scored = min(tried, 1) if folds and comparison.search is None else 0
+    return max(1, folds) * (tried + seeds - scored)
 
 
-def lines(plan: dict[str, Any]) -> list[str]:
-    """The lines below the table of cells."""
-    of_splits = {
-        name: f"{counted(plan['examples'][name], 'example')}: {description}"
-        for name, description in plan["splits"].items()
-    }
-    return [
-        f"trains on {of_splits['train']}",
-        f"chooses epochs and learning rates on {of_splits[plan['chosen_on']]}",
-        f"scores {of_splits[plan['scored_on']]}",
-        *_power(plan),
-        *_slices(plan),
-        *_parts(plan),
-        *(f"{key}: {value:g}, by default" for key, value in plan["defaults"].items()),
-        *_reads(plan),
-        *_not_kept(plan),
-        *(f"trains first, once: {path}" for path in plan.get("first", ())),
-        f"runs: {plan['runs']} = {_firsts(plan)}{counted(len(plan['cells']), 'cell')} × "
-        f"{_sizes(plan)}{_runs_of_a_cell(plan)}",
-        *([_MAY_EXTEND] if plan["extend"] else []),
-        f"{counted(plan['threads'], 'thread')} a run; by default "
-        f"{counted(plan['jobs'], 'process')} at a time, on this machine as it is now",
-        *costs_lines(ExpectedCosts(**plan["costs"]), plan["jobs"]),
-        f"keeps about {_disk(plan) / 1e9:.1f} GB on disk: two checkpoints and the best weights of "
-        "each run",
-    ]
-
-
-def _disk(plan: dict[str, Any]) -> float:
-    """Bytes of the runs' checkpoints, each with Adam's two slots for each trained weight."""
-    counts = [cell["parameters"] for cell in plan["cells"]]
-    weights = [3 * count["total"] + 2 * 2 * count["trainable"] for count in counts]
-    return plan["runs"] * run_schemas.BYTES_PER_WEIGHT * sum(weights) / len(weights)
-
-
-def _power(plan: dict[str, Any]) -> list[str]:
-    repeats = len(plan["seeds"])
-    design = Design(repeats * max(1, plan["folds"]), repeats, plan["items"])
-    return power_lines(design, len(plan["cells"]))
-
-
-def _slices(plan: dict[str, Any]) -> list[str]:
-    of_slices = ", ".join(f"{name} {count:,}" for name, count in plan["slices"].items())
-    return [f"examples of {plan['scored_on']} in slices: {of_slices}"] if of_slices else []
-
-
-def _parts(plan: dict[str, Any]) -> list[str]:
-    """A line on the numbers of training examples, unless all of train is used."""
-    numbers, available = plan["train_examples"], plan["examples"]["train"]
-    if numbers == [available]:
-        return []
-    listed = ", ".join(f"{number:,}" for number in numbers)
-    return [f"with parts of train, drawn anew with each seed: {listed} of {available:,} examples"]
-
-
-def _reads(plan: dict[str, Any]) -> list[str]:
-    """A line on each thing that heads read."""
-    cells: dict[str, list[str]] = {}
-    for cell in plan["cells"]:
-        cells.setdefault(cell["reads"], []).append(cell["cell"])
-    return [f"{', '.join(names)}: the head reads {reads}" for reads, names in cells.items()]
-
-
-def _not_kept(plan: dict[str, Any]) -> list[str]:
-    """A line for each cell of which a frozen encoder's outputs are over the budgets."""
-    return [
-        f"{cell['cell']}, {split}: {split_plan['reason']}"
-        for cell in plan["cells"]
-        for split, split_plan in (cell["kept"] or {"splits": {}})["splits"].items()
-        if not split_plan["home"]
-    ]
-
-
-def _firsts(plan: dict[str, Any]) -> str:
-    first = f"{len(plan['first'])} that others start from + " if "first" in plan else ""
-    return first + (f"{plan['members']} members of ensembles + " if "members" in plan else "")
-
-
-def _sizes(plan: dict[str, Any]) -> str:
-    numbers = len(plan["train_examples"])
-    return f"{numbers} numbers of training examples × " if numbers > 1 else ""
-
-
-def _runs_of_a_cell(plan: dict[str, Any]) -> str:
-    seeds = counted(len(plan["seeds"]), "seed")
-    if plan["folds"]:
-        repeats = f"{counted(len(plan['seeds']), 'repeat')} of {plan['folds']} folds"
-        rates = f", {plan['trials']} learning rates in the first" if plan["trials"] > 1 else ""
-        return f"({repeats}{rates}) + the best cell on all examples"
-    if plan["trials"] == 1:
-        return seeds
-    return f"({plan['trials']} learning rates to choose from + {seeds} with the chosen one)"
-
-
-def cells_table(plan: dict[str, Any]) -> Table:
-    """The cells as a table for a terminal."""
-    table = Table(box=None, title_justify="left", pad_edge=False)
-    for name in ("cell", "head", "trains"):
-        table.add_column(name)
-    table.add_column("parameters", justify="right")
-    table.add_column("learning rates")
-    table.add_column("epochs", justify="right")
-    for cell in plan["cells"]:
-        table.add_row(
-            cell["cell"],
-            cell["head"],
-            "everything" if cell["trains_everything"] else ", ".join(reversed(cell["trains"])),
-            f"{cell['parameters']['trainable']:,}",
-            ", ".join(map(float_text, cell["learning_rates"])),
-            str(cell["epochs"]),
-        )
-    return table
+def _exported(comparison: Comparison, tried: int) -> int:
+    """With folds the runs on all examples: for each rate, or each setting that a fold chose."""
+    if not comparison.folds:
+        return 0
+    return max(tried, 1) if comparison.search is None else comparison.folds
 
 
 def _of_cell(cell: Cell, make, *arguments) -> Any:
@@ -299,7 +186,7 @@ def _planned(
             "total": count_parameters(model.weights),
             "trainable": count_parameters(model.trainable_weights),
         },
-        "learning_rates": list(cell.rates),
+        **_tried_in(cell),
         "epochs": config.training.epochs,
         "kept": cache_plan(config.features, plan, model, data, cached=True),
     }
@@ -332,6 +219,13 @@ def _costs(
     )
 
 
+def _tried_in(cell: Cell) -> dict[str, Any]:
+    """What is tried in it: learning rates, or a space."""
+    if cell.search is None:
+        return {"learning_rates": list(cell.rates)}
+    return {"learning_rates": [], "space": in_words(cell.search.space)}
+
+
 def _planned_alone(cell: Cell, task: Task) -> dict[str, Any]:
     """As `_planned`, of a cell with further data of its own: from the plan of its run, which reads
     and checks these too."""
@@ -354,7 +248,7 @@ def _planned_alone(cell: Cell, task: Task) -> dict[str, Any]:
             "total": plan["parameters"],
             "trainable": max(row["parameters"] for row in plan["plan"]),
         },
-        "learning_rates": list(cell.rates),
+        **_tried_in(cell),
         "epochs": config.training.epochs,
         "kept": plan["kept"],
     }

@@ -20,6 +20,7 @@ from tf_adapt.comparison.plan.sections import (
 )
 from tf_adapt.comparison.plan.signals import NAME
 from tf_adapt.comparison.plan.sizes import ALL
+from tf_adapt.comparison.search.section import PAPER
 from tf_adapt.config.fields import Section
 from tf_adapt.config.meanings import meanings
 from tf_adapt.config.sections import OF_TASKS, Config
@@ -95,6 +96,11 @@ def _list_cells(sections: dict[str, Schema]) -> None:
     compare["heads"]["anyOf"][0]["items"] = {"enum": list(HEAD_NAMES)}
     sizes = {"anyOf": [{"type": "integer", "minimum": 1}, {"const": ALL}]}
     compare["train_examples"]["anyOf"][0]["items"] = sizes
+
+    space = sections["SearchSection"]["properties"]["space"]
+    alternatives = space["additionalProperties"]
+    space["additionalProperties"] = {"anyOf": [alternatives["items"], alternatives]}
+    sections["SearchSection"]["properties"]["space"] = _either(space, {"const": PAPER})
 
     by_adaptation = {"enum": ["default", *_ADAPTATIONS]}
     rates = {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}, "minItems": 1}

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from tf_adapt.comparison.plan.sizes import SIZES
+from tf_adapt.comparison.search.section import SearchSection
 from tf_adapt.config.fields import MOST_EXAMPLES, MOST_FOLDS, WIDEST, Section, whole
 from tf_adapt.config.sections import (
     EncoderConfig,
@@ -178,6 +179,8 @@ class Compare(Section):
     """The heads to compare."""
     learning_rates: Rates | None = Field(None, description=_RATES)
     """Learning rates to try, as many in every cell; null: the built-in ones."""
+    search: SearchSection | None = Field(None, description="a section, or null")
+    """A search for the setting of each cell, in place of learning_rates and extend ([search])."""
     epochs: dict[str, int] | None = Field(
         None,
         description="a section of whole numbers by adaptation and `default`, or null for "

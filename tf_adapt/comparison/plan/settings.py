@@ -4,6 +4,7 @@
       encoders: [elmo_small, {handle: bert_small, learning_rates: [3.0e-4, 1.0e-4]}]
       adaptations: [feature_extraction, fine_tuning, {name: two_stage, head_epochs: 2}]
       learning_rates: {default: [1.0e-3, 3.0e-4], feature_extraction: [3.0e-3, 1.0e-3]}
+      search: {trials: 20, space: paper}  # in place of learning_rates, see `search.section`
       epochs: {default: 4, feature_extraction: 15}
       settings: {fine_tuning: {optimizer: {decay: 0.4}, training: {weight_decay: 0.1}}}
       signals: {alone: {}, after_mnli: {start: {config: mnli.yaml}}}
@@ -28,26 +29,22 @@ from typing import Any
 
 from hub_modules.shipped import shipped_names
 from hub_modules.storage.strict_yaml import KeyPath, read_yaml
-from tf_adapt.adaptation.adaptations import ADAPTATIONS
 from tf_adapt.comparison.plan.cells import Cell, Comparison, cell_name, check_cells
 from tf_adapt.comparison.plan.cells_of_signals import check_signals_apart, with_teachers
+from tf_adapt.comparison.plan.compare_section import compare_section, refuse_varied
 from tf_adapt.comparison.plan.default_heads import default_heads, kind_of_data
 from tf_adapt.comparison.plan.scored_split import check_folds, with_scored_split
 from tf_adapt.comparison.plan.sections import (
     VARIED,
-    VARIED_IN_SETTINGS,
-    VARIED_IN_SIGNALS,
     Compare,
     EncoderEntry,
     Rates,
 )
 from tf_adapt.comparison.plan.signals import (
     KEY,
-    check_signals,
     laid_over,
     own_data,
     signals_of,
-    typed_signals,
     with_own_data,
     with_signal,
 )
@@ -55,17 +52,17 @@ from tf_adapt.comparison.plan.sizes import check_sizes, sizes_of
 from tf_adapt.comparison.plan.start_of_cells import starts_of
 from tf_adapt.comparison.plan.students import check_heads
 from tf_adapt.comparison.plan.two_stages import with_whole_stages
+from tf_adapt.comparison.search.space import cell_search
 from tf_adapt.config.default_training import default_epochs, default_rates
 from tf_adapt.config.messages import Problems, location_of, shown
 from tf_adapt.config.names import with_canonical_names
 from tf_adapt.config.paths import resolve_paths
-from tf_adapt.config.reading import checked_config, overridden, typed
+from tf_adapt.config.reading import checked_config, overridden
 from tf_adapt.config.sections import OF_TASKS
 from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.errors import ConfigError
-from tf_adapt.heads.names import HEAD_NAMES, LSTM_HEADS
+from tf_adapt.heads.names import LSTM_HEADS
 from tf_adapt.paper import FROZEN
-from tf_adapt.printing.words import did_you_mean
 
 
 def is_comparison(path: str | Path) -> bool:
@@ -129,8 +126,8 @@ def comparison_from(
                 "or train them with `tf-adapt train`",
             )
     problems.refuse()
-    varied = _varied(content.pop("compare"), problems)
-    _refuse_varied(content, (), VARIED, problems)
+    varied = compare_section(content.pop("compare"), problems)
+    refuse_varied(content, (), VARIED, problems)
     if varied is not None and any(signal.leave_out_parts for signal in varied.signals.values()):
         _check_beside_parts(content, problems)
     _check_fold(content.get("data"), problems)
@@ -172,7 +169,7 @@ def comparison_from(
         varied.threads,
         sizes_of(varied.train_examples),
         starts,
-        varied.extend,
+        varied.extend and varied.search is None,
         folds=varied.folds,
     )
     check_folds(comparison, problems)
@@ -206,22 +203,6 @@ def _check_fold(data: Any, problems: Problems) -> None:
         )
 
 
-def _varied(section: Any, problems: Problems) -> Compare | None:
-    """The section `compare`; None if a key is wrong."""
-    section = _written_out(section)
-    for key, elsewhere in (("settings", VARIED_IN_SETTINGS), ("signals", VARIED_IN_SIGNALS)):
-        sections = section.get(key) if isinstance(section, dict) else None
-        for name, content in sections.items() if isinstance(sections, dict) else ():
-            _refuse_varied(content, ("compare", key, name), elsewhere, problems)
-    if isinstance(section, dict) and isinstance(section.get("signals"), dict):
-        section["signals"] = typed_signals(section["signals"], problems)
-    varied = typed(Compare, section, ("compare",), problems)
-    if varied is not None:
-        _check_names(varied, problems)
-        check_signals(varied, problems)
-    return varied
-
-
 def _with_any_cell(shared: dict[str, Any]) -> dict[str, Any]:
     """The shared keys as a run's config with any encoder, to be checked without a cell."""
     varied = {key for key, *rest in VARIED if not rest}
@@ -230,57 +211,6 @@ def _with_any_cell(shared: dict[str, Any]) -> dict[str, Any]:
     if isinstance(training, dict):
         content["training"] = {"epochs": 1} | training | {"learning_rate": 1.0, "seed": 0}
     return content | {"encoder": {"handle": shipped_names()[0]}, "adaptation": "fine_tuning"}
-
-
-def _check_names(varied: Compare, problems: Problems) -> None:
-    """Checks that the keys of sections by adaptation (or head) are such names."""
-    by_adaptation = ["default", *ADAPTATIONS]
-    sections = {
-        ("learning_rates",): (varied.learning_rates, by_adaptation),
-        ("epochs",): (varied.epochs, by_adaptation),
-        ("settings",): (varied.settings, by_adaptation),
-        ("head_units",): (varied.head_units, [*ADAPTATIONS, *HEAD_NAMES]),
-    }
-    for number, encoder in enumerate(varied.encoders):
-        key = ("encoders", number, "learning_rates")
-        sections[key] = (encoder.learning_rates, by_adaptation)
-    for key, (section, names) in sections.items():
-        for name in section or ():
-            if name not in names:
-                problems.add(
-                    ("compare", *key, name),
-                    f"expected one of {', '.join(names)}, got {name!r}{did_you_mean(name, names)}",
-                )
-
-
-def _refuse_varied(
-    content: Any, prefix: KeyPath, varied: dict[KeyPath, str], problems: Problems
-) -> None:
-    """Refuses keys that the section `compare` sets for every cell."""
-    for key, home in varied.items():
-        section = content
-        for part in key[:-1]:
-            section = section.get(part) if isinstance(section, dict) else None
-        if isinstance(section, dict) and key[-1] in section:
-            problems.add(
-                (*prefix, *key),
-                f"expected as compare.{home} in a comparison, got a key of its own; move it there",
-            )
-
-
-def _written_out(section: Any) -> Any:
-    """Expands short forms: a handle or name to a section, a list of rates to `default`."""
-    if not isinstance(section, dict):
-        return section
-    section = dict(section)
-    for key, name in (("encoders", "handle"), ("adaptations", "name")):
-        if isinstance(section.get(key), list):
-            section[key] = [{name: x} if isinstance(x, str) else x for x in section[key]]
-    encoders = section.get("encoders")
-    for entry in (section, *(encoders if isinstance(encoders, list) else ())):
-        if isinstance(entry, dict) and isinstance(entry.get("learning_rates"), list):
-            entry["learning_rates"] = {"default": entry["learning_rates"]}
-    return section
 
 
 def _cell(
@@ -300,6 +230,8 @@ def _cell(
         names = {"default": adaptation.name, FROZEN: FROZEN}
         rates = {key: default_rates(handle, name, head) for key, name in names.items()}
     tried = _rates_of(adaptation, rates, problems)
+    if varied.search is not None:
+        tried = tried[len(tried) // 2 :][:1]  # the default; every trial has another
     settings = _of(adaptation, varied.settings)
     if settings is not None:
         shared = laid_over(shared, settings.model_dump(exclude_unset=True))
@@ -330,7 +262,9 @@ def _cell(
     if config is None or not tried:
         return None
     config = resolve_paths(config)
-    return Cell(cell_name(config, head, signal), config, tuple(tried), signal, laid)
+    search = varied.search and cell_search(config, varied.search, problems)
+    name = cell_name(config, head, signal)
+    return Cell(name, config, tuple(tried), signal, laid, search=search)
 
 
 def _of(adaptation: AdaptationConfig, section: dict[str, Any]) -> Any:

@@ -14,6 +14,9 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.statistics.alpha_spending import FINAL, FINAL_LEVEL
 from tf_adapt.statistics.relation import PairTest
 
+# What tells runs apart beside learning rate and seeds, where there is such a thing.
+_OTHERS = ("examples", "epochs", "trials")
+
 
 @dataclass(frozen=True)
 class InterimAnalysis:
@@ -21,7 +24,8 @@ class InterimAnalysis:
 
     Attributes:
         runs: by cell, the learning rate, the seeds whose runs have ended, the number of training
-            examples if not all, and the epochs if they are not those of the config.
+            examples if not all, the epochs if they are not those of the config, and the chosen
+            trials of a search.
         decided: (ahead, behind), names of cells.
         final: the only analysis; no other may follow.
     """
@@ -91,7 +95,7 @@ def read_analyses(record: list[dict[str, Any]]) -> tuple[InterimAnalysis, ...]:
     return tuple(
         InterimAnalysis(
             {
-                name: _of(runs["rate"], runs["seeds"], runs.get("examples"), runs.get("epochs"))
+                name: _of(runs["rate"], runs["seeds"], *map(runs.get, _OTHERS))
                 for name, runs in dict(analysis["runs"]).items()
             },
             tuple((str(ahead), str(behind)) for ahead, behind in analysis["decided"]),
@@ -137,7 +141,9 @@ def check_analyses(outcomes: Outcomes, past: tuple[InterimAnalysis, ...], final:
 
 def _runs(outcomes: Outcomes, cell) -> dict[str, Any]:
     over = [run.seed for run in outcomes.final_runs(cell) if outcomes.is_over(run)]
-    return _of(outcomes.chosen_rates(cell), over, outcomes.examples, cell.more_epochs)
+    trials = [setting.number for setting in outcomes.chosen_settings(cell)]
+    rates = outcomes.chosen_rates(cell)
+    return _of(rates, over, outcomes.examples, cell.more_epochs, trials or None)
 
 
 def _of(
@@ -145,11 +151,12 @@ def _of(
     seeds: list[int],
     examples: int | None,
     epochs: int | None,
+    trials: list[int] | None,
 ) -> dict[str, Any]:
-    other = {"examples": examples, "epochs": epochs}
-    known = {name: number for name, number in other.items() if number is not None}
+    others = zip(_OTHERS, (examples, epochs, trials), strict=True)
+    known = {name: value for name, value in others if value is not None}
     return {"rate": rate, "seeds": list(seeds), **known}
 
 
 def _kind_of(runs: dict[str, Any]) -> tuple:
-    return str(runs["rate"]), runs.get("examples"), runs.get("epochs")
+    return str(runs["rate"]), *(str(runs.get(name)) for name in _OTHERS)

@@ -1,0 +1,96 @@
+"""The space of a search in a cell: what is in it, and what is refused."""
+
+import pytest
+from closed_form_search import SPACE
+
+from tf_adapt.comparison.search.space import in_words
+from tf_adapt.errors import ConfigError
+
+RATE = {"training.learning_rate": {"low": 1e-4, "high": 1e-2, "log": True}}
+
+
+def test_the_first_alternative_that_holds_in_a_cell(searching):
+    frozen, tuned = (cell.search.space for cell in searching().cells)
+    assert in_words(frozen) == (
+        "training.learning_rate 0.0001 to 0.1 by logarithm; schedule.name 'linear_decay', "
+        "'slanted_triangular'; schedule.ratio 8 to 64 (with schedule.name 'slanted_triangular'); "
+        "training.epochs 2 to 4"
+    )
+    assert (tuned[0].low, tuned[0].high) == (1e-5, 1e-2)
+    assert tuned[-1].choices == (None, 0.4)
+    names = [values.name for values in (*frozen, *tuned) if "rate" in values.name]
+    assert names == ["training.learning_rate[0]", "training.learning_rate[1]"]
+
+
+def test_whole_numbers_are_searched_between_whole_ends(searching):
+    by_key = {values.key: values for values in searching().cells[0].search.space}
+    assert isinstance(by_key["training.epochs"].low, int)
+    assert isinstance(by_key["schedule.ratio"].low, float)
+
+
+def test_the_paper_s_space(searching):
+    frozen, tuned = (cell.search.space for cell in searching({"space": "paper"}).cells)
+    shared = ["training.learning_rate", "head_dropout", "training.weight_decay", "training.epochs"]
+    assert [values.key for values in frozen] == shared
+    assert [values.key for values in tuned] == [*shared, "schedule.name", "optimizer.decay"]
+    # Around the built-in rates of an ELMo: 6e-3 to 1e-3 frozen, 3e-3 to 3e-4 tuned.
+    assert [(s[0].low, s[0].high) for s in (frozen, tuned)] == [(5e-4, 1.2e-2), (1.5e-4, 6e-3)]
+
+
+@pytest.mark.parametrize(
+    ("search", "message"),
+    [
+        ({"trials": 1}, "trials: expected a whole number from 2"),
+        ({"sampler": "cmaes"}, "sampler: expected tpe, random or grid"),
+        ({"space": {"head_dropout": {"choices": [0.1]}}}, "expected training.learning_rate in"),
+        ({"space": RATE | {"trainin.epochs": {"choices": [1]}}}, "trainin: unknown key; did you"),
+        ({"space": RATE | {"training.epochs": {"low": 0, "high": 3}}}, "epochs: expected a whole"),
+        ({"space": RATE | {"training.epochs": {"low": 3, "high": 3}}}, "expected low below high"),
+        ({"space": RATE | {"training.epochs": {"low": 3}}}, "expected low below high, got 3 and"),
+        ({"space": RATE | {"training.epochs": {}}}, "expected low and high, or choices"),
+        ({"space": RATE | {"training.warmup": {"low": 0, "high": 0.5, "log": True}}}, "above 0"),
+        ({"space": RATE | {"training.seed": {"choices": [1, 2]}}}, "got training.seed, which all"),
+        ({"space": RATE | {"data.train": {"choices": ["a"]}}}, "got data, which all share"),
+        ({"space": RATE | {"head": {"choices": ["linear"]}}}, "got head, which all share"),
+        (
+            {"space": RATE | {"schedule.ratio": {"choices": [8.0], "when": {"schedul.name": 1}}}},
+            "listed before in the space, got 'schedul.name'; did you mean schedule.name?",
+        ),
+        ({"space": RATE, "sampler": "grid"}, "expected choices with sampler: grid, got a range"),
+        (
+            {
+                "space": {"training.learning_rate": {"choices": [1e-3, 1e-4]}},
+                "sampler": "grid",
+                "trials": 3,
+            },
+            "trials: expected 2, the number of settings of the grid",
+        ),
+        ({"space": RATE | {"head_dropout": {"choices": [0.1, 0.1]}}}, "expected each choice once"),
+        ({"space": "papers"}, "space: expected paper, or a section"),
+    ],
+)
+def test_what_is_refused(searching, search, message):
+    with pytest.raises(ConfigError, match=r"config\.yaml") as refused:
+        searching(search)
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"learning_rates": [1e-3]}, "learning_rates: expected null beside compare.search"),
+        (
+            {"encoders": [{"handle": "elmo_small", "learning_rates": [1e-3]}]},
+            "encoders.0.learning_rates: expected null beside compare.search",
+        ),
+        ({"extend": True}, "extend: expected false beside compare.search"),
+    ],
+)
+def test_what_excludes_a_search(searching, changes, message):
+    with pytest.raises(ConfigError) as refused:
+        searching(**changes)
+    assert message in str(refused.value).replace("[0]", ".0")
+
+
+def test_a_search_does_not_extend(searching):
+    assert searching().extend is False and SPACE
