@@ -30,6 +30,14 @@ from tf_adapt.report.scored_cells import (
     Spread,
     Trial,
 )
+from tf_adapt.report.search.trials import (
+    DIVERGED,
+    STOPPED,
+    WHOLE,
+    CellTrials,
+    SearchedTrial,
+    SearchResults,
+)
 from tf_adapt.statistics.relation import PairTest
 
 LABELS = ["NEUTRAL", "ENTAILMENT", "CONTRADICTION"]
@@ -309,6 +317,29 @@ def _with_less(cell, lost):
     return SizedCell(cell.learning_rate, results)
 
 
+def with_search(content, folds=1):
+    """With three trials in each cell, of which the second was ended early and the third diverged;
+    a choice is hostile."""
+    rates = {"training.learning_rate": 3e-4, "head_pooling": HOSTILE}
+    shared = {"values": rates, "seconds": 10.0}
+    trials = [
+        SearchedTrial(number=number, fold=fold if folds > 1 else None, score=score, epochs=epochs,
+                      ended=ended, chosen=number == 0, **shared)
+        for fold in range(folds)
+        for number, score, epochs, ended in ((0, 0.71, 4, WHOLE), (1, 0.5, 2, STOPPED),
+                                             (2, None, None, DIVERGED))
+    ]  # fmt: skip
+    found = CellTrials(
+        trials=trials,
+        importance={"training.learning_rate": 0.9, "head_pooling": 0.1},
+        expected_best=[0.57, 0.64, 0.71],
+        seconds=30.0 * folds,
+    )
+    cells = {cell.id: found for cell in content.cells}
+    results = SearchResults(sampler="tpe", pruner="median", trials=3, minutes=5.0, cells=cells)
+    return replace(content, search=results, folds=folds if folds > 1 else None)
+
+
 def complete():
     """Nine cells with three seeds each, nothing missing."""
     rows = [
@@ -377,7 +408,7 @@ def large():
     for number, (encoder, adaptation) in enumerate(itertools.product(encoders, adaptations)):
         scores = (random.normal(0.7, 0.04) + random.normal(0, 0.006, 5)).round(4).tolist()
         cells.append(cell(encoder, adaptation, scores, number))
-    return with_parts_of_train(comparison(cells, seeds=range(5)))
+    return with_search(with_parts_of_train(comparison(cells, seeds=range(5))))
 
 
 def one_cell():

@@ -21,7 +21,9 @@ from pydantic import Field
 from tf_adapt.config.fields import Section, whole
 
 MOST_TRIALS = 1000
-PAPER, GRID, NO_PRUNER = "paper", "grid", "none"
+PAPER = "paper"
+GRID = "grid"
+NO_PRUNER = "none"
 
 
 class ValuesSection(Section):
@@ -63,5 +65,5 @@ class SearchSection(Section):
         description="paper, or a section by key of a run's config of sections with low and high, "
         "or choices, or lists of such sections",
     )
-    """What is searched. paper, the default: learning rate, dropout, weight decay and epochs, and for
-    fine-tuning slanted triangular rates and their decay by layer (appendix A of the paper)."""
+    """What is searched. paper, the default: learning rate, dropout, weight decay and epochs, for
+    fine-tuning also slanted triangular rates and their decay by layer (appendix A of the paper)."""
