@@ -15,7 +15,6 @@ from tf_adapt.comparison.inputs import check_new_students, checked_splits, input
 from tf_adapt.comparison.plan.cells import Comparison
 from tf_adapt.comparison.record import as_begun, begin, is_begun, read_record, write_record
 from tf_adapt.comparison.results import results
-from tf_adapt.comparison.search.studies import check_installed
 from tf_adapt.comparison.verdict.interim_analyses import (
     InterimAnalyses,
     analyses_at,
@@ -65,8 +64,6 @@ def compare(
         KeyboardInterrupt, SystemExit: after a signal, once the runs have saved their state.
     """
     out = Path(out).absolute()
-    if comparison.search is not None:
-        check_installed()
     comparison, splits, data = checked_splits(comparison)
     inputs = input_hashes(comparison)
     kept = cache or comparison.cells[0].config.features.cache

@@ -10,6 +10,7 @@ from tf_adapt.comparison.plan.cells_of_signals import check_parts
 from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.plan.sizes import known_sizes
 from tf_adapt.comparison.plan.students import check_students
+from tf_adapt.comparison.search.studies import check_installed
 from tf_adapt.config.data_sections import DatasetConfig, FoldConfig
 from tf_adapt.data.splits.label_warnings import MOST_WARNINGS, label_warnings
 from tf_adapt.data.splits.read_splits import Splits, fingerprint, load_splits
@@ -28,8 +29,10 @@ def checked_splits(comparison: Comparison) -> tuple[Comparison, Splits, dict[str
 
     Raises:
         ConfigError, DataError: as `load_splits`, `known_sizes`, `check_parts` and
-            `checked_members`.
+            `checked_members`; there is a search, and Optuna is not installed.
     """
+    if comparison.search is not None:
+        check_installed()
     comparison = settled(comparison)
     splits = comparison_splits(comparison)
     known_sizes(comparison.sizes, len(splits.examples["train"]))
