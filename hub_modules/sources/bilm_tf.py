@@ -91,12 +91,17 @@ def write(source: ModuleSource, folder: str | Path) -> None:
 
 def table_rows(config: dict) -> list[Row]:
     """The name table, filled in for an encoder of this configuration."""
+    return rows_of(TABLE, config)
+
+
+def rows_of(table: Table, config: dict) -> list[Row]:
+    """A name table of ELMo, filled in for an encoder of this configuration."""
     counts = {
         "filter": len(config["filters"]),
         "highway": config["num_highway"],
         "layer": config["num_layers"],
     }
-    return expand(TABLE, elmo_shapes(config), counts)
+    return expand(table, elmo_shapes(config), counts)
 
 
 def elmo_shapes(config: dict) -> dict[str, tuple[int, ...]]:

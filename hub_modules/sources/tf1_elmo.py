@@ -16,9 +16,9 @@ import numpy as np
 
 from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.bilm_tf import CHARACTER_ROWS, RUN_TIME_CHARACTERS, elmo_shapes
+from hub_modules.sources.bilm_tf import CHARACTER_ROWS, RUN_TIME_CHARACTERS, rows_of
 from hub_modules.sources.layer_mix import LayerMix, layer_mix
-from hub_modules.sources.names import Row, Shape, Table, check, expand, to_ours
+from hub_modules.sources.names import Row, Shape, Table, check, to_ours
 from hub_modules.storage.tf_checkpoint import open_checkpoint
 
 # bilm-tf stores the highway's gate as "carry".
@@ -149,12 +149,7 @@ def sizes_and_left_out(folder: str | Path) -> tuple[dict, tuple[str, ...]]:
 
 def table_rows(config: dict) -> list[Row]:
     """The name table, filled in for an encoder of this configuration."""
-    counts = {
-        "filter": len(config["filters"]),
-        "highway": config["num_highway"],
-        "layer": config["num_layers"],
-    }
-    return expand(TABLE, elmo_shapes(config), counts)
+    return rows_of(TABLE, config)
 
 
 def _prefix(folder: str | Path) -> Path:

@@ -20,7 +20,6 @@ import tf_adapt as ta
 from tf_adapt.commands import serving
 from tf_adapt.commands.main import cli
 from tf_adapt.errors import ConfigError
-from tf_adapt.serving.server.limits import Limits
 
 has_extra = pytest.mark.skipif(
     any(serving.importlib.util.find_spec(name) is None for name in serving._NEEDED),
@@ -111,22 +110,6 @@ def test_an_ensemble_is_exported_as_a_run_is(tmp_path):
     code, line = last_line(str(tmp_path))
     assert code == 4
     assert f"{tmp_path / 'record.json'}: cannot be read" in line
-
-
-def test_limits_by_default_are_those_of_the_server():
-    limits = Limits()
-    defaults = {option.name: option.default for option in serving.serve.params}
-    assert (defaults["batch_size"], defaults["batch_wait_ms"]) == (32, 2)
-    for option, limit in (
-        ("batch_size", limits.batch_rows),
-        ("batch_wait_ms", limits.batch_wait_ms),
-        ("queue", limits.queue_rows),
-        ("timeout", limits.seconds),
-        ("max_body_bytes", limits.body_bytes),
-        ("max_rows", limits.request_rows),
-        ("max_characters", limits.characters),
-    ):
-        assert defaults[option] == limit, option
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from tf_adapt.commands.console import (
 )
 from tf_adapt.errors import ConfigError
 from tf_adapt.printing.streams import quiet
+from tf_adapt.serving.server.limits import Limits
 from tf_adapt.serving.token import is_token
 
 TOKEN = "TF_ADAPT_TOKEN"
@@ -32,6 +33,42 @@ _SHORTEST_TOKEN = 16
 
 if TYPE_CHECKING:
     from tf_adapt.serving.server.access import Names
+
+
+# Option, field of `Limits`, range, help.
+_LIMITS = (
+    ("batch-size", "batch_rows", (1, 4096), "Most texts in one call of a model."),
+    ("batch-wait-ms", "batch_wait_ms", (0.0, 10_000.0), "How long a text waits for others."),
+    (
+        "queue",
+        "queue_rows",
+        (1, 10**6),
+        "Texts that may wait for a model; beyond it requests are refused (429).",
+    ),
+    ("timeout", "seconds", (0.1, 3600.0), "Seconds for an answer."),
+    (
+        "max-body-bytes",
+        "body_bytes",
+        (1024, 64 * 2**20),
+        "Largest body of a request (413 beyond it).",
+    ),
+    ("max-rows", "request_rows", (1, 10**6), "Most texts in a request (400 beyond it)."),
+    (
+        "max-characters",
+        "characters",
+        (1, 10**6),
+        "Longest text, or sentence of words (400 beyond it).",
+    ),
+)
+
+
+def _limit_options(command):
+    for option, field, bounds, text in reversed(_LIMITS):
+        kind = click.IntRange if isinstance(bounds[0], int) else click.FloatRange
+        default = getattr(Limits, field)
+        settings = {"default": default, "show_default": True, "type": kind(*bounds), "help": text}
+        command = click.option(f"--{option}", field, **settings)(command)
+    return command
 
 
 @click.command()
@@ -56,55 +93,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help=f"Answer only requests with the token in it (or in the variable {TOKEN}).",
 )
-@click.option(
-    "--batch-size",
-    default=32,
-    show_default=True,
-    type=click.IntRange(1, 4096),
-    help="Most texts in one call of a model.",
-)
-@click.option(
-    "--batch-wait-ms",
-    default=2.0,
-    show_default=True,
-    type=click.FloatRange(0, 10_000),
-    help="How long a text waits for others.",
-)
-@click.option(
-    "--queue",
-    default=1024,
-    show_default=True,
-    type=click.IntRange(1, 10**6),
-    help="Texts that may wait for a model; beyond it requests are refused (429).",
-)
-@click.option(
-    "--timeout",
-    default=30.0,
-    show_default=True,
-    type=click.FloatRange(0.1, 3600),
-    help="Seconds for an answer.",
-)
-@click.option(
-    "--max-body-bytes",
-    default=2**20,
-    show_default=True,
-    type=click.IntRange(1024, 64 * 2**20),
-    help="Largest body of a request (413 beyond it).",
-)
-@click.option(
-    "--max-rows",
-    default=256,
-    show_default=True,
-    type=click.IntRange(1, 10**6),
-    help="Most texts in a request (400 beyond it).",
-)
-@click.option(
-    "--max-characters",
-    default=20_000,
-    show_default=True,
-    type=click.IntRange(1, 10**6),
-    help="Longest text, or sentence of words (400 beyond it).",
-)
+@_limit_options
 @engine_option
 @trust_option
 @quiet_option
@@ -114,15 +103,9 @@ def serve(
     allowed_hosts: tuple[str, ...],
     port: int,
     token_file: str | None,
-    batch_size: int,
-    batch_wait_ms: float,
-    queue: int,
-    timeout: float,
-    max_body_bytes: int,
-    max_rows: int,
-    max_characters: int,
     engine: str,
     trust: bool,
+    **limits: float,
 ) -> int:
     """Serves exports, runs or ensembles over HTTP.
 
@@ -133,23 +116,13 @@ def serve(
     """
     check_installed()
     check_engine(engine)
-    check_queue(queue, max_rows)
+    check_queue(limits["queue_rows"], limits["request_rows"])
     named = named_folders(models)
     token = read_token(token_file)
     start_tensorflow()
     from tf_adapt.runs.exports_in import versions_folder
-    from tf_adapt.serving.server.limits import Limits
     from tf_adapt.serving.server.run import bound_to, serve
 
-    limits = Limits(
-        batch_rows=batch_size,
-        batch_wait_ms=batch_wait_ms,
-        queue_rows=queue,
-        seconds=timeout,
-        body_bytes=max_body_bytes,
-        request_rows=max_rows,
-        characters=max_characters,
-    )
     with contextlib.ExitStack() as stack:
         bound = stack.enter_context(bound_to(host, port))
         names = names_of(bound.getsockname()[0], allowed_hosts)
@@ -161,7 +134,7 @@ def serve(
             else versions_folder(folder)
             for name, folder in named.items()
         }
-        return serve(folders, bound, names, token, limits, trust, _say, engine)
+        return serve(folders, bound, names, token, Limits(**limits), trust, _say, engine)
 
 
 def check_installed() -> None:

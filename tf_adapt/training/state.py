@@ -107,16 +107,12 @@ def restore_state(folder: Path, state: RunState, model: keras.Model) -> RunState
         return state
     where = str(checkpoint.path / checkpoints.STATE)
     restored = RunState(**checked(_Saved, checkpoint.state, where).model_dump())
-    changed = [
-        f"{key} (was {restored.identity.get(key)}, now {value})"
-        for key, value in state.identity.items()
-        if restored.identity.get(key) != value
-    ]
-    if changed:
-        raise ArtifactError(
-            f"{checkpoint.path}: the run cannot go on, since this differs: {', '.join(changed)}; "
-            "bring back what it was, or start a new run in another folder"
-        )
+    checkpoints.check_identity(
+        restored.identity,
+        state.identity,
+        f"{checkpoint.path}: the run",
+        "bring back what it was, or start a new run in another folder",
+    )
     _check_position(restored, state.lengths, where)
     groups = _variables(model)
     for name, variables in groups.items():

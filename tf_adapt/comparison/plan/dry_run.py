@@ -56,7 +56,10 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
     # First: logical devices cannot be configured after TensorFlow has initialised.
     if comparison.search is not None:
         check_installed()
-    strategies = [_of_cell(cell, _strategy, cell) for cell in comparison.cells]
+    strategies = [
+        _of_cell(cell, make_strategy, cell.config.training.devices, cell.config.training.strategy)
+        for cell in comparison.cells
+    ]
     comparison = settled(comparison)
     splits = comparison_splits(comparison)
     starting = time.process_time()
@@ -140,10 +143,6 @@ def _of_cell(cell: Cell, make, *arguments) -> Any:
         raise type(error)(f"cell {cell.name}: {error}") from None
 
 
-def _strategy(cell: Cell) -> tf.distribute.Strategy:
-    return make_strategy(cell.config.training.devices, cell.config.training.strategy)
-
-
 def _planned(
     cell: Cell, strategy: tf.distribute.Strategy, task: Task, splits: Splits, read: dict
 ) -> tuple[dict[str, Any], CellCosts | None]:
@@ -171,23 +170,16 @@ def _planned(
     steps = len(model.epoch_order(data["train"], batch_size, config.training.seed, 0))
     plan = plan_of(config, group_names(encoder), steps)
     groups = encoder.trainable_groups
-    planned = {
-        "cell": cell.name,
-        "encoder": config.encoder.handle,
-        "adaptation": config.adaptation.name,
-        "settings": cell.settings,
-        "head": head_name(config.head, task, encoder.family, frozen=not groups),
-        "reads": head_reads(
-            config.reading_of_head | model.chosen_reading, task, encoder.family, frozen=not groups
-        ),
+    frozen, reading_of_head = not groups, config.reading_of_head | model.chosen_reading
+    planned = _of_config(cell) | {
+        "head": head_name(config.head, task, encoder.family, frozen=frozen),
+        "reads": head_reads(reading_of_head, task, encoder.family, frozen=frozen),
         "trains": [*groups, HEAD],
         "trains_everything": groups == encoder.adaptable_groups,
         "parameters": {
             "total": count_parameters(model.weights),
             "trainable": count_parameters(model.trainable_weights),
         },
-        **_tried_in(cell),
-        "epochs": config.training.epochs,
         "kept": cache_plan(config.features, plan, model, data, cached=True),
     }
     return planned, _costs(cell, model, data, splits, reading, building, steps)
@@ -235,11 +227,7 @@ def _planned_alone(cell: Cell, task: Task) -> dict[str, Any]:
     # A model of a hub is in its cache now.
     family, frozen = family_of(config.encoder.handle), not config.adaptation.trains_encoder
     groups = dict.fromkeys(name for row in plan["plan"] for name in row["groups"])
-    return {
-        "cell": cell.name,
-        "encoder": config.encoder.handle,
-        "adaptation": config.adaptation.name,
-        "settings": cell.settings,
+    return _of_config(cell) | {
         "head": head_name(of_task.head, task, family, frozen=frozen),
         "reads": head_reads(of_task.reading_of_head, task, family, frozen=frozen),
         "trains": list(groups),
@@ -248,7 +236,17 @@ def _planned_alone(cell: Cell, task: Task) -> dict[str, Any]:
             "total": plan["parameters"],
             "trainable": max(row["parameters"] for row in plan["plan"]),
         },
+        "kept": plan["kept"],
+    }
+
+
+def _of_config(cell: Cell) -> dict[str, Any]:
+    config = cell.config
+    return {
+        "cell": cell.name,
+        "encoder": config.encoder.handle,
+        "adaptation": config.adaptation.name,
+        "settings": cell.settings,
         **_tried_in(cell),
         "epochs": config.training.epochs,
-        "kept": plan["kept"],
     }

@@ -129,7 +129,7 @@ def export_card(
         metrics: the run's `metrics.json`; None if it is not finished.
         over_seeds: score over all seeds, if the run is part of a comparison.
     """
-    parts = [
+    return _card(
         f"# {_title(origin)}",
         f"A SavedModel: text in, {KINDS[task['kind']].out} out "
         f"({task['kind'].replace('_', ' ')}). Written by tf_adapt.",
@@ -142,13 +142,12 @@ def export_card(
         section("Costs", _costs(metrics)),
         section("Limits", f"{_length(origin)}\n{_LIMITS}"),
         section("Licence", _licence(origin)),
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    )
 
 
 def plain_card(task: dict[str, Any]) -> str:
     """The card of an export of which only the task is known."""
-    parts = [
+    return _card(
         f"# A model for {task['kind'].replace('_', ' ')}",
         "A SavedModel: text in, answers out. Written by tf_adapt from a model in memory: data, "
         "scores and costs are not on record.",
@@ -156,8 +155,7 @@ def plain_card(task: dict[str, Any]) -> str:
         section("Labels", _labels(task)),
         section("Limits", _LIMITS),
         section("Licence", _UNKNOWN_LICENCE),
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    )
 
 
 def shared_card(kinds: dict[str, str]) -> str:
@@ -166,21 +164,20 @@ def shared_card(kinds: dict[str, str]) -> str:
     Args:
         kinds: signature → kind of task.
     """
-    parts = [
+    return _card(
         f"# {len(kinds)} tasks on one encoder",
         "A SavedModel: text in, answers out; one signature a task. Written by tf_adapt. Weights of "
         "the encoder that the tasks have in common are in it once.",
         *(section(f"How to call `{name}`", _call(kind, name)) for name, kind in kinds.items()),
         section("Limits", _LIMITS),
         section("Licence", _UNKNOWN_LICENCE),
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    )
 
 
 def ensemble_card(ensemble: ensemble_folder.EnsembleFile) -> str:
     """The card of an ensemble's export."""
     task = ensemble.task.model_dump()
-    parts = [
+    return _card(
         f"# An ensemble for {task['kind'].replace('_', ' ')}",
         "A SavedModel: text in, answers out. Written by tf_adapt.",
         section("How to call it", _call(task["kind"])),
@@ -188,8 +185,7 @@ def ensemble_card(ensemble: ensemble_folder.EnsembleFile) -> str:
         section("Members", members_table(ensemble)),
         section("Limits", _LIMITS),
         section("Licence", _UNKNOWN_LICENCE),
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    )
 
 
 def members_table(ensemble: ensemble_folder.EnsembleFile) -> str:
@@ -221,7 +217,7 @@ def module_card(origin: Origin, metrics: dict[str, Any] | None, written: Written
     """
     others = ", ".join(origin.other_tasks)
     together = f" It learned other tasks too: {others}." if others else ""
-    parts = [
+    return _card(
         f"# Encoder of {_title(origin)}",
         f"{written.files} The encoder learned with the task below; its head is not part of it."
         f"{together}",
@@ -231,19 +227,21 @@ def module_card(origin: Origin, metrics: dict[str, Any] | None, written: Written
         section("Adaptation", _adaptation(origin, metrics)),
         section("Limits", _LIMITS),
         section("Licence", _licence(origin)),
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    )
 
 
 def huggingface_card(handle: str, folder: Path) -> str:
     """The card of a module, from its folder, in HuggingFace's format."""
     name = _last_name(handle)
-    parts = [
+    return _card(
         f"# {name}, in HuggingFace's format",
         f"{HUGGINGFACE.files} Written by tf_adapt.",
         section("How to use it", HUGGINGFACE.use),
         section("Licence", _own_licence(name, folder) or _UNKNOWN_LICENCE),
-    ]
+    )
+
+
+def _card(*parts: str) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

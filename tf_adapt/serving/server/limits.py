@@ -24,10 +24,10 @@ class Limits:
 
     batch_rows: int = 32
     batch_characters: int = 20_000
-    batch_wait_ms: float = 2
+    batch_wait_ms: float = 2.0
     queue_rows: int = 1024
     queue_characters: int = 4 * 2**20
-    seconds: float = 30
+    seconds: float = 30.0
     body_bytes: int = 2**20
     bodies_bytes: int = 64 * 2**20
     body_seconds: float = 10

@@ -12,7 +12,7 @@ from pydantic import Field
 from hub_modules.storage.files import remove_leftovers
 from hub_modules.storage.json_files import Schema, checked
 from tf_adapt.data.packing.piece_rows import PieceRows
-from tf_adapt.errors import ArtifactError, TrainingError
+from tf_adapt.errors import TrainingError
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.runs.interruption import Interruption, leave
 from tf_adapt.training.distilling.display import DistillationDisplay
@@ -179,16 +179,12 @@ def _restored(
     values = checked(_Saved, checkpoint.state, where).model_dump()
     values.pop("best")
     restored = DistillationState(**values)
-    changed = [
-        f"{key} (was {restored.identity.get(key)}, now {value})"
-        for key, value in state.identity.items()
-        if restored.identity.get(key) != value
-    ]
-    if changed:
-        raise ArtifactError(
-            f"{folder}: the distillation cannot go on, since this differs: {', '.join(changed)}; "
-            "say what was said before, choose another --out, or remove the folder to start anew"
-        )
+    checkpoints.check_identity(
+        restored.identity,
+        state.identity,
+        f"{folder}: the distillation",
+        "say what was said before, choose another --out, or remove the folder to start anew",
+    )
     groups = steps.variables
     for name, variables in groups.items():
         where = str(checkpoint.path / f"{name}.npz")
