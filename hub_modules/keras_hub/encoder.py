@@ -111,6 +111,11 @@ class KerasHubEncoder(ArgumentsInConfig, keras.layers.Layer):
         return self._model.value
 
     @property
+    def max_positions(self) -> int:
+        """Most positions of a row; of a DeBERTa, which has no bound, those of its pretraining."""
+        return self._settings.value["max_sequence_length"]
+
+    @property
     def num_states(self) -> int:
         """Number of hidden-state outputs: of the embeddings and of each call of a layer."""
         return 1 + len(self._calls)

@@ -80,7 +80,7 @@ _DEBERTA = [
 ]
 # Parts of an encoder; names that begin otherwise are those of heads.
 _PARTS = ("embeddings", "encoder.", "transformer.")
-_POSITIONS, _TYPES = (
+POSITIONS, TYPES = (
     "embeddings.position_embeddings.weight",
     "embeddings.token_type_embeddings.weight",
 )
@@ -101,7 +101,7 @@ def describe(folder: Path, settings: dict) -> Description:
     """
     name, where = backbone_of(settings), folder / "config.json"
     _check_supported(name, settings, where)
-    offset = _offset(name, settings, where)
+    offset = offset_of(name, settings, where)
     given = {ours: settings.get(theirs, _REQUIRED) for ours, theirs in KEYS[name].items()}
     given = {key: value for key, value in given.items() if value is not _REQUIRED}
     if type(given.get("max_sequence_length")) is int:
@@ -148,7 +148,7 @@ def _check_supported(name: str, settings: dict, where: Path) -> None:
             )
 
 
-def _offset(name: str, settings: dict, where: Path) -> int:
+def offset_of(name: str, settings: dict, where: Path) -> int:
     """The number of position embeddings before that of the first token."""
     if name not in ("RobertaBackbone", "XLMRobertaBackbone"):
         return 0
@@ -189,23 +189,23 @@ def _shapes(path: Path, prefix: str) -> dict[str, tuple[str, tuple]]:
 def _load(encoder: KerasHubEncoder, path: Path, shapes: dict, offset: int) -> None:
     rows = table_rows(encoder)
     known = {row.foreign for row in rows}
-    left_out = {"embeddings.position_ids"} | ({_TYPES} if offset else set())
+    left_out = {"embeddings.position_ids"} | ({TYPES} if offset else set())
     declared = {
         name: shape
         for name, (_, shape) in shapes.items()
         if name in known or (name.startswith(_PARTS) and name not in left_out)
     }
-    if offset and _POSITIONS in declared:
-        first, *rest = declared[_POSITIONS]
-        declared[_POSITIONS] = (first - offset, *rest)
+    if offset and POSITIONS in declared:
+        first, *rest = declared[POSITIONS]
+        declared[POSITIONS] = (first - offset, *rest)
     check(rows, declared, str(path))
     with open_weights(path) as file:
 
         def read(name: str) -> np.ndarray:
             array = file.get_tensor(shapes[name][0])
-            if not (offset and name == _POSITIONS):
+            if not (offset and name == POSITIONS):
                 return array
-            types = file.get_tensor(shapes[_TYPES][0])[0] if _TYPES in shapes else 0
+            types = file.get_tensor(shapes[TYPES][0])[0] if TYPES in shapes else 0
             return np.asarray(array[offset:], np.float32) + np.asarray(types, np.float32)
 
         encoder.load_weights_by_name(to_ours(rows, read, str(path)))

@@ -1,7 +1,8 @@
 """A folder of HuggingFace's format as files: configuration, weights, tokenizer."""
 
 import json
-from collections.abc import Mapping
+import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,9 +34,13 @@ def write_folder(
 
 
 def write_files(
-    folder: str | Path, texts: Mapping[str, str], weights: str, arrays: dict[str, np.ndarray]
+    folder: str | Path,
+    texts: Mapping[str, str],
+    weights: str,
+    arrays: dict[str, np.ndarray],
+    copied: Sequence[Path] = (),
 ) -> None:
-    """Writes a new folder of texts by name and one file of weights.
+    """Writes a new folder of texts by name, one file of weights, and copies of files.
 
     Raises:
         ArtifactError: the folder exists already or cannot be written.
@@ -44,6 +49,8 @@ def write_files(
         for name, text in texts.items():
             (aside / name).parent.mkdir(exist_ok=True)
             (aside / name).write_text(text, encoding="utf-8", newline="\n")
+        for path in copied:
+            shutil.copyfile(path, aside / path.name)
         save_file(arrays, aside / weights, metadata={"format": "pt"})
 
 

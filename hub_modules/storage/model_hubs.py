@@ -114,7 +114,11 @@ def kaggle_folder(name: str, handle: str) -> str:
     if (folder := _in_kaggle_cache(name)) is not None:
         return folder
     download = functools.partial(hub.model_download, name)
-    return _fetched(handle, download, "get its folder, and give keras:FOLDER")
+    advice = (
+        f"`python -c 'import kagglehub; print(kagglehub.model_download(\"{name}\"))'` prints its "
+        "folder, which you copy and give as the handle"
+    )
+    return _fetched(handle, download, advice)
 
 
 def _in_kaggle_cache(name: str) -> str | None:

@@ -11,6 +11,8 @@ from hub_modules.export import write_module
 from hub_modules.families import FAMILIES
 from hub_modules.find import find_module
 from hub_modules.huggingface_handles import is_native, pooling_texts
+from hub_modules.keras_hub import export as keras_hub_export
+from hub_modules.keras_hub.encoder import KerasHubEncoder
 from hub_modules.load import module_text_settings
 from hub_modules.native.added.adapters import pretrained_by_name
 from hub_modules.native.added.lora import merged
@@ -87,19 +89,32 @@ def export_huggingface(
     """
     is_run = (Path(origin) / run_folder.CONFIG).is_file()
     encoder = load_run(origin, trust).encoder if is_run else HubEncoder(origin, trust=trust)
-    write = huggingface.writer_of(encoder.family)
-    if write is None:
-        raise ConfigError(
-            f"module {encoder.handle}: HuggingFace's format is written of a BERT, GPT-2, "
-            f"ModernBERT or MPNet, got the family {encoder.family}; write a module of it without "
-            "--format"
-        )
     beside = {"README.md": encoder_card(Path(origin), HUGGINGFACE) if is_run else _card(origin)}
     if encoder.pooling is not None:
         longest = encoder.native.max_positions
         beside |= pooling_texts(encoder.pooling, encoder.output_width, longest)
-    write(encoder_source(encoder), folder, beside)
+    _write_huggingface(encoder, folder, beside)
     return Path(folder)
+
+
+def _write_huggingface(
+    encoder: HubEncoder, folder: str | os.PathLike, beside: dict[str, str]
+) -> None:
+    if isinstance(encoder.native, KerasHubEncoder):
+        special = encoder.preprocessor.special_token_ids
+        with merged(encoder):
+            keras_hub_export.write(
+                encoder.native, special, find_module(encoder.handle), folder, beside
+            )
+        return
+    write = huggingface.writer_of(encoder.family)
+    if write is None:
+        raise ConfigError(
+            f"module {encoder.handle}: HuggingFace's format is written of a BERT, GPT-2, "
+            "ModernBERT, MPNet and encoders of keras-hub's layers, got the family "
+            f"{encoder.family}; write a module of it without --format"
+        )
+    write(encoder_source(encoder), folder, beside)
 
 
 def _card(handle: str | os.PathLike) -> str:
