@@ -14,10 +14,11 @@ from hub_modules.keras_hub.description import Description, check_numbers, count_
 from hub_modules.keras_hub.encoder import KerasHubEncoder
 from hub_modules.keras_hub.handles import no_backbone
 from hub_modules.keras_hub.tokenizers import preset_preprocessor
-from hub_modules.sources.folder import setting
+from hub_modules.sources.folder import read_json, setting
 from hub_modules.sources.hdf5 import open_strictly
 
-WEIGHTS = "model.weights.h5"
+WEIGHTS, TASK = "model.weights.h5", "task.json"
+_POOLINGS = {"mean": "mean", "cls": "first"}
 
 
 def describe(folder: Path, content: dict) -> Description:
@@ -53,6 +54,26 @@ def describe(folder: Path, content: dict) -> Description:
         load=functools.partial(_load, path=path, shapes=shapes),
         preprocessor=functools.partial(preset_preprocessor, folder, name, settings),
     )
+
+
+def pooling_of(folder: Path) -> str | None:
+    """How a preset of keras-hub's text embedder makes a text's vector of the top states: "mean" or
+    "first"; None: it is none, and the vector is the backbone's own.
+
+    Raises:
+        ArtifactError: it does so in another way, or the file is damaged.
+    """
+    path = folder / TASK
+    task = read_json(path) if path.is_file() else {}
+    if not str(task.get("class_name")).endswith("TextEmbedder"):
+        return None
+    mode = setting(task, "config.pooling_mode", "a text", path, default="mean")
+    if mode not in _POOLINGS:
+        raise ArtifactError(
+            f"{path}: config.pooling_mode: expected {' or '.join(_POOLINGS)}, got {mode!r}; remove "
+            "the file to read the encoder without it"
+        )
+    return _POOLINGS[mode]
 
 
 def _load(encoder: KerasHubEncoder, path: Path, shapes: list[tuple[int, ...]]) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from hub_modules import huggingface_handles
 from hub_modules.errors import ArtifactError, ConfigError
-from hub_modules.huggingface_handles import pooling_of
 from hub_modules.kept_layers import kept_config, kept_hash, kept_weights
 from hub_modules.keras_hub import presets
 from hub_modules.keras_hub.backbones import INSTALL, backbone_class
@@ -54,7 +54,7 @@ def load_keras_hub(
         hash=kept_hash(module_hash(folder), keep_layers),
         execution="native",
         max_length=encoder.settings["max_sequence_length"],
-        pooling=pooling_of(folder),
+        pooling=(presets if is_preset_folder(folder) else huggingface_handles).pooling_of(folder),
     )
 
 

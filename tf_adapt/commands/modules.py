@@ -189,8 +189,8 @@ def _layer_numbers(text: str) -> list[int]:
     type=click.Choice(("module", "huggingface")),
     default="module",
     help="huggingface: config.json, model.safetensors and the tokenizer, as transformers reads "
-    "them (BERT, GPT-2, ModernBERT, MPNet); also of a module, by its handle. With --adapters: LoRA "
-    "as PEFT reads it.",
+    "them (BERT, GPT-2, ModernBERT, MPNet, keras-hub's); also of a module, by its handle. With "
+    "--adapters: LoRA as PEFT reads it.",
 )
 @stored_as_option
 @trust_option

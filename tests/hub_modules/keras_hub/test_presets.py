@@ -9,8 +9,10 @@ import pytest
 import tensorflow as tf
 from huggingface_folders import FAMILIES
 
+import tf_adapt as ta
 from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.load import load_module
+from hub_modules.storage.fetching import fetching
 
 TEXTS = ["two dogs run over the old bridge , and a cafe closes", "they will be late", "the"]
 OTHERS = ["a dog is running", "nothing of this", "the town"]
@@ -173,3 +175,32 @@ def test_options_that_are_not_possible(preset):
     ]:
         with pytest.raises(ConfigError, match="expected none for an encoder of keras-hub's layers"):
             load_module(preset("roberta")[0], **option)
+
+
+@pytest.mark.parametrize("mode", ["mean", "cls", "max"])
+def test_the_vector_of_an_embedder_is_its_pooling(mode, preset, tmp_path):
+    folder, backbone, tokenizer = preset("bert")
+    embedder = keras_hub.models.BertTextEmbedder(backbone, pooling_mode=mode, normalize=False)
+    embedder.save_to_preset(tmp_path / "preset")
+    tokenizer.save_to_preset(tmp_path / "preset")
+    if mode == "max":
+        with pytest.raises(ArtifactError, match="pooling_mode: expected mean or cls, got 'max'"):
+            load_module(tmp_path / "preset")
+        return
+    encoder = ta.HubEncoder(tmp_path / "preset")
+    assert encoder.pooling == {"mean": "mean", "cls": "first"}[mode]
+    assert ta.HubEncoder(folder).pooling is None
+    packed = encoder.preprocessor(TEXTS)
+    np.testing.assert_allclose(encoder(packed)["pooled"], embedder(given(packed)), atol=1e-5)
+
+
+def test_the_newer_presets_are_known_by_their_names(tmp_path, monkeypatch):
+    pytest.importorskip("kagglehub")
+    monkeypatch.setenv("KAGGLEHUB_CACHE", str(tmp_path))
+    for name in ("deberta_v3_small_en", "bge_small_v1.5_en", "multilingual_e5_base"):
+        with fetching(allowed=False), pytest.raises(ArtifactError, match="not on this machine"):
+            load_module(f"keras:{name}")
+    message = "kagglehub.model_download.*all_minilm_l6_v2_en"
+    monkeypatch.setattr("kagglehub.model_download", lambda name: 1 / 0)
+    with pytest.raises(ArtifactError, match=message):
+        load_module("keras:all_minilm_l6_v2_en")
