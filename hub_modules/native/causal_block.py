@@ -22,8 +22,9 @@ class CausalBlock(TransformerBlock):
     """
 
     def call(self, states, visible, training=None):
-        attended = self.attention(self.attention_layer_norm(states), visible, training=training)
-        return self._above_attention(states, attended, training)
+        normalized = self.attention_layer_norm(states)
+        attended = self.attention(normalized, visible, training=training)
+        return self._above_attention(states, normalized, attended, training)
 
     def step(self, states, visible, past: tuple) -> tuple:
         """As a call in inference mode, with the keys and values of the positions before.
@@ -35,17 +36,17 @@ class CausalBlock(TransformerBlock):
         new = self.attention.keys_and_values(normalized)
         past = tuple(ops.concatenate(pair, axis=2) for pair in zip(past, new, strict=True))
         attended = self.attention.attend(normalized, *past, visible, training=False)
-        return self._above_attention(states, attended, training=False), past
+        return self._above_attention(states, normalized, attended, training=False), past
 
-    def _above_attention(self, states, attended, training):
+    def _above_attention(self, states, normalized, attended, training):
         shape = ops.shape(states)
         attended = self.attention_output_dropout(as_rows(attended), training=training)
         if self.attention_adapter is not None:
-            attended = self.attention_adapter(attended)
+            attended = self.attention_adapter(attended, read=as_rows(normalized))
         states = as_rows(states) + attended
-        inner = self.intermediate(self.output_layer_norm(states))
-        inner = self.output_projection(ACTIVATIONS[self.activation](inner))
+        read = self.output_layer_norm(states)
+        inner = self.output_projection(ACTIVATIONS[self.activation](self.intermediate(read)))
         inner = self.output_dropout(inner, training=training)
         if self.output_adapter is not None:
-            inner = self.output_adapter(inner)
+            inner = self.output_adapter(inner, read=read)
         return ops.reshape(states + inner, shape)

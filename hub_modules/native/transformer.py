@@ -117,7 +117,7 @@ class TransformerBlock(ArgumentsInConfig, keras.layers.Layer):
 
     `h = LN(x + Attention(x))`, `y = LN(h + W₂ gelu(W₁ h))`, dropout before each sum. With adapters
     `h = LN(x + Adapter₁(Attention(x)))`, `y = LN(h + Adapter₂(W₂ gelu(W₁ h)))`, dropout before
-    each of them.
+    each of them; parallel adapters read x and h.
 
     Shapes: hidden states `[batch, time, width]`, mask `[batch, time] bool` →
     `[batch, time, width]`; `added` `[batch, time, width]`, the output of a layer in parallel to the
@@ -206,6 +206,7 @@ class TransformerBlock(ArgumentsInConfig, keras.layers.Layer):
             settings.size,
             "relu" if settings.activation == "relu" else self.activation,
             settings.operation,
+            settings.parallel,
             name=name,
             dtype=self.dtype_policy,
         )
@@ -247,18 +248,21 @@ class TransformerBlock(ArgumentsInConfig, keras.layers.Layer):
         states = as_rows(states)
         attended = self.attention_output_dropout(attended, training=training)
         if self.attention_adapter is not None:
-            attended = self._adapted(self.attention_adapter, attended, mask)
+            attended = self._adapted(self.attention_adapter, attended, states, mask)
         states = self.attention_layer_norm(states + attended)
         inner = ACTIVATIONS[self.activation](self.intermediate(states))
         inner = self.output_dropout(self.output_projection(inner), training=training)
         if self.output_adapter is not None:
-            inner = self._adapted(self.output_adapter, inner, mask)
+            inner = self._adapted(self.output_adapter, inner, states, mask)
         if added is not None:
             inner += as_rows(added)
         states = self.output_layer_norm(states + inner)
         return ops.reshape(states, (*ops.shape(mask), self.width))
 
-    def _adapted(self, adapter, rows, mask):
+    def _adapted(self, adapter, rows, read, mask):
+        """Rows behind their adapter; `read`: the rows that they were computed of."""
         if adapter.operation == "dense":
-            return adapter(rows)
-        return as_rows(adapter(ops.reshape(rows, (*ops.shape(mask), self.width)), mask), self.width)
+            return adapter(rows, read=read)
+        shape = (*ops.shape(mask), self.width)
+        rows, read = (ops.reshape(one, shape) for one in (rows, read))
+        return as_rows(adapter(rows, mask, read), self.width)

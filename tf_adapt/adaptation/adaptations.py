@@ -47,12 +47,14 @@ def fine_tuning() -> Adaptation:
 
 @_with_settings
 def two_stage(head_epochs: int | None = None, patience: int | None = None) -> Adaptation:
-    """The head first, with all that has no pretraining, then all groups.
+    """The head first, with all that has no pretraining, then all groups: LP-FT.
 
     Args:
         head_epochs: epochs of the first stage, by default 1; with `patience` their maximum, by
             default unlimited.
         patience: epochs without a better dev score that end the first stage.
+
+    References: Kumar et al. 2022, "Fine-Tuning can Distort Pretrained Features".
     """
     head_epochs = _length("head_epochs", head_epochs, patience)
 
@@ -172,6 +174,7 @@ def adapters(
     activation: str = "gelu",
     operation: str = "dense",
     train_embeddings: bool = False,
+    parallel: bool = False,
 ) -> Adaptation:
     """Adapters, the LayerNorms of their group, and the head; the other weights stay frozen.
 
@@ -188,22 +191,25 @@ def adapters(
             position (not causal).
         train_embeddings: whether the lowest group, the embeddings, is trained too, as in the
             hands-on part of Ruder et al. 2019 (there of size 32, at ten times the learning rate).
+        parallel: bottleneck adapters beside each attention and feed-forward part, whose input they
+            read, in place of behind it (transformers).
 
     Raises:
         ConfigError: a value is out of range, or not one of this kind.
 
     References: Houlsby et al. 2019, "Parameter-Efficient Transfer Learning for NLP"; Stickland and
-        Murray 2019, "BERT and PALs"; Ruder et al. 2019, "Transfer Learning in NLP" (tutorial).
+        Murray 2019, "BERT and PALs"; Ruder et al. 2019, "Transfer Learning in NLP" (tutorial); He
+        et al. 2022, "Towards a Unified View of Parameter-Efficient Transfer Learning".
     """
     if kind == BottleneckAdapters.kind:
-        added = BottleneckAdapters(size, in_layers, activation, operation)
+        added = BottleneckAdapters(size, in_layers, activation, operation, parallel)
     elif kind != ProjectedAdapters.kind:
         raise ConfigError(
             f"kind: expected {BottleneckAdapters.kind} or {ProjectedAdapters.kind}, got {kind!r}"
         )
-    elif (in_layers, activation, operation) != (None, "gelu", "dense"):
+    elif (in_layers, activation, operation, parallel) != (None, "gelu", "dense", False):
         raise ConfigError(
-            "kind: expected bottleneck for in_layers, activation and operation, got "
+            "kind: expected bottleneck for in_layers, activation, operation and parallel, got "
             "projected_attention, which spans all layers; leave them out"
         )
     else:

@@ -12,8 +12,9 @@ NOT_KNOWN = (
     "other languages.",
     "Full training sets: nothing is said of few training examples, with which classification may "
     "gain by the adaptation contrastive (SetFit).",
-    "❄ and 🔥 only: no two-stage training, no adapters. A follow-up claims up to +4.7 points for "
-    "two stages (first the head, then everything), without seeds, deviations or controls.",
+    "❄ and 🔥 only: no two-stage training (LP-FT), no adapters. A follow-up claims up to +4.7 "
+    "points for two stages (first the head, then everything), without seeds, deviations or "
+    "controls.",
 )
 ONE_SCORE = (
     "One test score for each cell, without deviations: no test says which of these differences "

@@ -134,6 +134,9 @@ class AdaptationConfig(Section):
     (adapters; default dense)."""
     train_embeddings: bool | None = Field(None, description="true or false")
     """Whether the embeddings are trained too (adapters; default false)."""
+    parallel: bool | None = Field(None, description="true or false")
+    """Bottleneck adapters beside each part of a layer, not behind it (adapters; transformers;
+    default false)."""
     rank: int | None = whole(1, WIDEST, ", or null", default=None)
     """Rank of the added matrices (lora; default 8)."""
     alpha: float | None = Field(None, gt=0, description="a number above 0, or null")

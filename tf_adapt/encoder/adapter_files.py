@@ -55,6 +55,7 @@ class _Record(Schema):
     in_layers: list[int] | None = None
     activation: str = "gelu"
     operation: str = "dense"
+    parallel: bool = False
     lora: _LoraRecord | None = None
     bitfit: bool = False
     sha256: str
@@ -217,7 +218,7 @@ def _added_of(record: dict) -> Added:
         return Lora(**record["lora"])
     if record["adapters"] == ProjectedAdapters.kind:
         return ProjectedAdapters(record["adapter_size"])
-    names = ("in_layers", "activation", "operation")
+    names = ("in_layers", "activation", "operation", "parallel")
     return BottleneckAdapters(record["adapter_size"], **{name: record[name] for name in names})
 
 

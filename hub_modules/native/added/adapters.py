@@ -37,8 +37,11 @@ class BottleneckAdapter(_Adapter):
     `W_down` is applied to `[x_{t−1}; x_t; x_{t+1}]`, zero outside of the text: a convolution of
     width 3.
 
-    Shapes: hidden states `[…, width]` → `[…, width]`; for a convolution `[batch, time, width]` and
-    token_mask `[batch, time] bool`.
+    With `parallel` it reads `z`, what the part of the block that computed `x` has read:
+    `x + W_up gelu(W_down z + b_down) + b_up`.
+
+    Shapes: hidden states `[…, width]` → `[…, width]`, read the same; for a convolution `[batch,
+    time, width]` and token_mask `[batch, time] bool`.
 
     Masking: padding counts as zero in a convolution; a dense adapter needs none.
 
@@ -48,11 +51,25 @@ class BottleneckAdapter(_Adapter):
             for a convolution 4 · width · size + width + size.
         activation: a key of `ACTIVATIONS`, in a BERT the encoder's own, or "relu".
         operation: "dense" or "convolution".
+        parallel: whether it is beside the part of the block, or behind it.
 
     Source: Houlsby et al. 2019, "Parameter-Efficient Transfer Learning for NLP", section 2.1;
     google-research/adapter-bert for the initialisation; Ruder et al. 2019, "Transfer Learning in
-    NLP" (tutorial) for relu and convolutions.
+    NLP" (tutorial) for relu and convolutions; He et al. 2022, "Towards a Unified View of
+    Parameter-Efficient Transfer Learning", table 1 (without its scale), for parallel ones.
     """
+
+    def __init__(
+        self,
+        width: int,
+        size: int,
+        activation: str,
+        operation: str = "dense",
+        parallel: bool = False,
+        **kwargs,
+    ):
+        super().__init__(width, size, activation, operation, **kwargs)
+        self.parallel = parallel
 
     def _make_parts(self):
         self.down = self._dense(self.size, "down")
@@ -70,9 +87,10 @@ class BottleneckAdapter(_Adapter):
         self.down.build((None, self.width * (3 if self.operation == "convolution" else 1)))
         self.up.build((None, self.size))
 
-    def call(self, states, token_mask=None):
+    def call(self, states, token_mask=None, read=None):
         activation = ops.relu if self.activation == "relu" else ACTIVATIONS[self.activation]
-        read = _with_neighbours(states, token_mask) if self.operation == "convolution" else states
+        read = read if self.parallel else states
+        read = _with_neighbours(read, token_mask) if self.operation == "convolution" else read
         return states + self.up(activation(self.down(read)))
 
 
@@ -135,6 +153,11 @@ def check_added(added: Added, family: str, num_layers: int) -> None:
         raise ConfigError(
             f"operation (adaptation.operation in a config): expected dense for the family {family},"
             " got convolution, which would read the position that is to be predicted"
+        )
+    if getattr(added, "parallel", False) and not FAMILIES[family].is_transformer:
+        raise ConfigError(
+            f"parallel (adaptation.parallel in a config): expected false for the family {family}, "
+            "whose layers are no attention and feed-forward parts, got true"
         )
     in_layers = getattr(added, "in_layers", None)
     if in_layers is None:

@@ -23,6 +23,8 @@ class BottleneckAdapters:
         activation: "gelu" (the encoder's own formula, as in adapter-bert) or "relu".
         operation: "dense", or "convolution": the adapter also reads the two neighbours of each
             position.
+        parallel: beside each attention and feed-forward part, whose input they read, in place of
+            behind it.
 
     Raises:
         ConfigError: a value is out of range.
@@ -35,6 +37,7 @@ class BottleneckAdapters:
     in_layers: tuple[int, ...] | None = None
     activation: str = "gelu"
     operation: str = "dense"
+    parallel: bool = False
 
     def __post_init__(self):
         _check_size("size", self.size)

@@ -135,11 +135,13 @@ class ModernBertBlock(TransformerBlock):
         attended = as_rows(self.attention(normalized, visible, training=training))
         shape = ops.shape(states)
         if self.attention_adapter is not None:
-            attended = self._adapted(self.attention_adapter, attended, visible)
+            read = as_rows(normalized)
+            attended = self._adapted(self.attention_adapter, attended, read, visible)
         states = as_rows(states) + attended
-        inner, gate = ops.split(self.intermediate(self.output_layer_norm(states)), 2, axis=-1)
+        read = self.output_layer_norm(states)
+        inner, gate = ops.split(self.intermediate(read), 2, axis=-1)
         inner = self.output_dropout(ACTIVATIONS[self.activation](inner) * gate, training=training)
         inner = self.output_projection(inner)
         if self.output_adapter is not None:
-            inner = self._adapted(self.output_adapter, inner, visible)
+            inner = self._adapted(self.output_adapter, inner, read, visible)
         return ops.reshape(states + inner, shape)

@@ -16,7 +16,9 @@ from hub_modules.native.added.settings import (
     TaskAttention,
 )
 from hub_modules.native.bert import BertEncoder
+from hub_modules.native.causal import CausalEncoder
 from hub_modules.native.elmo import ElmoEncoder
+from hub_modules.native.relative.modern_bert import ModernBertEncoder
 from hub_modules.native.weights import count_parameters, set_trainable
 from tf_adapt.errors import ArtifactError, ConfigError
 
@@ -108,10 +110,11 @@ class NumpyBert:
                 mixed[part] = softmax(scores, axis=-1) @ value[part]
         return mixed
 
-    def adapter(self, name, x):
+    def adapter(self, name, x, read):
         if f"{name}/up/bias" not in self.weights:
             return x
-        return x + self.dense(f"{name}/up", self.gelu(self.dense(f"{name}/down", x)))
+        read = read if getattr(self.encoder.added, "parallel", False) else x
+        return x + self.dense(f"{name}/up", self.gelu(self.dense(f"{name}/down", read)))
 
     def projected(self, index, x, mask, heads):
         if "projected_attention/up/bias" not in self.weights:
@@ -124,19 +127,21 @@ class NumpyBert:
         name = f"layer_{index}"
         attended = self.attention(f"{name}/attention", x, mask, self.encoder.num_heads)
         attended = self.dense(f"{name}/attention/output", attended)
-        attended = self.adapter(f"{name}/attention_adapter", attended)
+        attended = self.adapter(f"{name}/attention_adapter", attended, x)
         h = self.layer_norm(f"{name}/attention_layer_norm", x + attended)
         inner = self.dense(f"{name}/output", self.gelu(self.dense(f"{name}/intermediate", h)))
-        inner = self.adapter(f"{name}/output_adapter", inner)
+        inner = self.adapter(f"{name}/output_adapter", inner, h)
         inner = inner + self.projected(index, x, mask, heads)
         return self.layer_norm(f"{name}/output_layer_norm", h + inner)
 
 
 def test_bert_with_adapters_computes_the_formulas():
-    for kind in ["bert, bottleneck", "bert, projected"]:
+    parallel = {"added": BottleneckAdapters(15, parallel=True)}
+    cases = [("bert, bottleneck", {}), ("bert, projected", {}), ("bert, bottleneck", parallel)]
+    for kind, more in cases:
         for activation in ["gelu_exact", "gelu_tanh"]:
             # A size of 15 has five heads of width 3.
-            encoder = built(kind, spread=0.5, activation=activation, size=15)
+            encoder = built(kind, spread=0.5, activation=activation, size=15, **more)
             found = [np.float64(layer) for layer in encoder(bert_inputs())["layers"]]
             formulas, mask = NumpyBert(encoder), bert_inputs()["input_mask"]
             states = found[0]
@@ -144,6 +149,40 @@ def test_bert_with_adapters_computes_the_formulas():
                 states = formulas.block(index, states, mask, heads=5)
                 for row, length in enumerate((5, 3)):
                     np.testing.assert_allclose(layer[row, :length], states[row, :length], atol=3e-6)
+
+
+@pytest.mark.parametrize(
+    ("of", "more"),
+    [(CausalEncoder, {}), (ModernBertEncoder, {"global_layers": [0], "local_attention": 4})],
+)
+def test_parallel_adapters_of_a_pre_norm_block_read_what_its_parts_read(of, more):
+    encoder = given(of(**BERT | more | {"num_layers": 3}), BottleneckAdapters(3, parallel=True))
+    random = np.random.default_rng(4)
+    for weight in encoder.weights:
+        weight.assign(random.normal(0, 0.5, weight.shape))
+    for block in encoder.blocks:  # what is behind the parts is nothing but the adapters
+        for layer in (block.attention.output_projection, block.output_projection):
+            for weight in layer.weights:
+                weight.assign(weight * 0)
+    packed = bert_inputs()
+    mask = tf.constant(packed["input_mask"], tf.bool)
+    layers = encoder(packed)["layers"]
+    for index, block in enumerate(encoder.blocks[:-1]):
+        x = layers[index]
+        first, second = block.attention_adapter, block.output_adapter
+        norm, nothing = block.attention_layer_norm, tf.zeros_like(x)
+        h = x + first(nothing, mask, x if norm is None else norm(x))
+        expected = h + second(nothing, mask, block.output_layer_norm(h))
+        for row, length in enumerate((5, 3)):
+            found = np.asarray(layers[index + 1])[row, :length]
+            np.testing.assert_allclose(found, expected[row, :length], atol=1e-5)
+
+
+def test_parallel_adapters_of_an_elmo_are_refused():
+    encoder = ElmoEncoder(**ELMO)
+    encoder.build()
+    with pytest.raises(ConfigError, match="parallel .*expected false for the family elmo"):
+        encoder.add(BottleneckAdapters(3, parallel=True))
 
 
 def test_heads_of_projected_attention():
@@ -388,7 +427,7 @@ def test_relu_and_convolutions_in_bert_compute_the_formulas():
     layers, formulas = encoder(bert_inputs())["layers"], NumpyBert(encoder)
     mask = bert_inputs()["input_mask"]
 
-    def adapter(name, x):
+    def adapter(name, x, _):
         if f"{name}/up/bias" not in formulas.weights:
             return x
         around = np.pad(x * mask[..., None], ((0, 0), (1, 1), (0, 0)))
