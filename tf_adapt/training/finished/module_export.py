@@ -1,7 +1,6 @@
 """Writes the fine-tuned encoder of a run as a module, or its adapters as a file."""
 
 import dataclasses
-import inspect
 import os
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from hub_modules.load import module_text_settings
 from hub_modules.native.added.adapters import pretrained_by_name
 from hub_modules.native.added.lora import merged
 from hub_modules.native.added.settings import Lora, TaskAttention
+from hub_modules.native.arguments import arguments
 from hub_modules.own_families import OWN_FAMILIES
 from hub_modules.sources import ModuleSource, huggingface
 from tf_adapt.encoder.adapter_files import check_rest_is_the_modules, save_adapters
@@ -202,10 +202,7 @@ def _text_settings(encoder: HubEncoder) -> dict:
 def _arguments(encoder: HubEncoder) -> dict:
     """The native encoder's constructor arguments, without those of Keras and of what no module
     stores."""
-    known = (
-        inspect.signature(OWN_FAMILIES[encoder.family].encoder.__init__).parameters.keys()
-        - _NOT_STORED
-    )
+    known = arguments(OWN_FAMILIES[encoder.family].encoder).keys() - _NOT_STORED
     config = encoder.native.get_config()
     return {name: config[name] for name in known if name in config}
 
