@@ -1,10 +1,5 @@
 """L2-SP and EWC against NumPy in float64: values, one step of SGD, and what must not change."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-
 import keras
 import numpy as np
 import pytest
@@ -320,27 +315,6 @@ def test_models_of_ours_add_the_penalty_once(tiny_bert):
         expected = before[weight.path] - RATE * gradients.get(weight.path, 0)
         np.testing.assert_allclose(weight.numpy(), expected, atol=2e-6, err_msg=weight.path)
     assert encoder.unread_groups == ("pooler",)
-
-
-@pytest.mark.large
-def test_two_devices_add_the_penalty_once(tiny_bert):
-    child = Path(__file__).parents[1] / "children" / "penalties_on_two_devices.py"
-    command = [sys.executable, str(child), str(tiny_bert)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
-    found = json.loads(done.stdout)
-    assert set(found) == {"ours", "decodes", "plain"}
-    for sides in found.values():
-        one, two = sides["one"], sides["two"]
-        for side in (one, two):
-            evaluated = side["evaluate_without"] + side["value"]
-            assert side["value"] > 1
-            assert side["evaluate"] == pytest.approx(evaluated, rel=1e-6)
-        np.testing.assert_allclose(two["weights"], one["weights"], atol=1e-6)
-        for name in ("evaluate", "fit"):
-            assert two[name] == pytest.approx(one[name], rel=1e-6)
-        assert two["distances"] == pytest.approx(one["distances"], rel=1e-5)
-        assert max(one["distances"].values()) > 0.1
 
 
 @pytest.mark.slow

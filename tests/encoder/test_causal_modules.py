@@ -1,7 +1,6 @@
 """A GPT-2 as a user meets it: converted, loaded, frozen and tuned, on each kind of task, served."""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,14 +13,10 @@ from click.testing import CliRunner
 from small_data import RECORDS, TASKS, TEXTS
 
 import tf_adapt as ta
-from hub_modules.export import native_encoder
-from hub_modules.load import load_module, module_text_settings
-from hub_modules.manifest_schemas import CausalArguments
-from hub_modules.sources import huggingface
 from tf_adapt.commands.main import cli
 from tf_adapt.data.batches import prepare
 from tf_adapt.encoder.feature_cache import with_features
-from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.errors import ConfigError
 from tf_adapt.training.finished.module_export import module_source
 
 RECORDED = Path(__file__).parents[1] / "parity" / "recorded" / "huggingface_gpt2"
@@ -49,25 +44,6 @@ def converted(tmp_path_factory) -> Path:
     return folder
 
 
-def test_a_converted_module_has_every_weight_bit_for_bit(converted):
-    source = huggingface.read(RECORDED / "model")
-    loaded = load_module(converted)
-    assert (loaded.family, loaded.execution, loaded.max_length) == ("causal", "native", 48)
-    for name, weight in loaded.encoder.weights_by_name().items():
-        np.testing.assert_array_equal(weight, source.weights[name])
-    expected = {"vocabulary": source.vocabulary, "merges": source.merges}
-    assert module_text_settings(converted) == expected
-
-
-def test_the_modules_own_program_computes_the_same(converted):
-    native, program = ta.HubEncoder(converted), ta.HubEncoder(converted, execution="saved_model")
-    assert (program.family, program.num_layers) == ("causal", native.num_layers)
-    found, expected = program(TEXTS), native(TEXTS)
-    for one, other in zip(found["layers"], expected["layers"], strict=True):
-        np.testing.assert_allclose(one[native(TEXTS)["mask"]], other[expected["mask"]], atol=1e-5)
-    np.testing.assert_allclose(found["pooled"], expected["pooled"], atol=1e-5)
-
-
 @pytest.mark.slow
 def test_the_module_works_without_this_project(converted, tmp_path):
     command = [sys.executable, "-P", "-c", STRANGER]
@@ -81,14 +57,6 @@ def test_the_module_works_without_this_project(converted, tmp_path):
         np.array(ids)[:, : inputs["input_word_ids"].shape[1]], inputs["input_word_ids"]
     )
     np.testing.assert_allclose(outputs["pooled_output"], encoder(inputs)["pooled"], atol=1e-5)
-
-
-def test_a_changed_merge_is_noticed(converted, tmp_path):
-    shutil.copytree(converted, tmp_path / "changed")
-    with (tmp_path / "changed" / "merges.txt").open("a") as file:
-        file.write("q q\n")
-    with pytest.raises(ArtifactError, match="merges.txt: expected .* bytes"):
-        load_module(tmp_path / "changed")
 
 
 def trained(handle, kind: str, adaptation: str, **options):
@@ -117,19 +85,6 @@ def test_tags_tuned_and_served(tiny_causal, tmp_path):
     found = serve(tokens=tf.constant(tokens))["scores"].numpy()
     for row, one in zip(found, ta.predict(model, sentences), strict=True):
         np.testing.assert_allclose(row[: len(one.scores)].max(axis=-1), one.scores, atol=1e-5)
-
-
-@pytest.mark.slow
-def test_pairs_tuned_and_a_module_again(tiny_causal):
-    model, changed = trained(tiny_causal, "pair_classification", "fine_tuning")
-    assert changed >= everything_but_key_biases(model)
-    source = module_source(model)
-    assert CausalArguments(**source.config).model_dump() == source.config
-    assert source.merges == module_text_settings(tiny_causal)["merges"]
-    again = native_encoder("causal", source.config)
-    again.load_weights_by_name(source.weights)
-    inputs = model.encoder.preprocessor(TEXTS)
-    np.testing.assert_array_equal(again(inputs)["pooled"], model.encoder(inputs)["pooled"])
 
 
 def everything_but_key_biases(model) -> set[str]:

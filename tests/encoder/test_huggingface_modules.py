@@ -1,4 +1,7 @@
-"""A ModernBERT and an MPNet as a user meets them: converted, loaded, adapted, served."""
+"""A GPT-2, a ModernBERT and an MPNet as a user meets them: converted, loaded, adapted, served.
+
+(What only a GPT-2 has: test_causal_modules.py.)
+"""
 
 import json
 import shutil
@@ -20,7 +23,9 @@ from tf_adapt.training.finished.module_export import module_source
 
 RECORDINGS = Path(__file__).parents[1] / "parity" / "recorded"
 MODERN_BERT = {"layer_0", "layer_1", "layer_2", "final_norm"}
-POSITIONS = {"modern_bert": 64, "mpnet": 200}
+CAUSAL = {"embeddings", "layer_0", "layer_1", "final_norm"}
+FOLDERS = {"causal": "huggingface_gpt2"}
+POSITIONS = {"causal": 48, "modern_bert": 64, "mpnet": 200}
 
 
 @pytest.fixture(scope="module", params=POSITIONS)
@@ -30,7 +35,7 @@ def family(request) -> str:
 
 @pytest.fixture(scope="module")
 def published(family) -> Path:
-    return RECORDINGS / f"huggingface_{family}" / "model"
+    return RECORDINGS / FOLDERS.get(family, f"huggingface_{family}") / "model"
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +61,10 @@ def test_a_converted_module_has_every_weight_bit_for_bit(family, published, conv
 def test_the_modules_own_program_computes_the_same(family, converted):
     native, program = ta.HubEncoder(converted), ta.HubEncoder(converted, execution="saved_model")
     assert (program.family, program.num_layers) == (family, native.num_layers)
-    expected = native(TEXTS)
-    for one, other in zip(program(TEXTS)["layers"], expected["layers"], strict=True):
+    found, expected = program(TEXTS), native(TEXTS)
+    for one, other in zip(found["layers"], expected["layers"], strict=True):
         np.testing.assert_allclose(one[expected["mask"]], other[expected["mask"]], atol=1e-5)
+    np.testing.assert_allclose(found["pooled"], expected["pooled"], atol=1e-5)
 
 
 @pytest.mark.parametrize("family", ["modern_bert"], indirect=True)
@@ -117,6 +123,7 @@ def test_a_name_of_a_hub_is_converted():
     [
         ("tiny_modern_bert", "tagging", "fine_tuning", MODERN_BERT | {"embeddings"}),
         ("tiny_mpnet", "pair_classification", "top_layers", {"layer_1", "pooler"}),
+        ("tiny_causal", "pair_classification", "fine_tuning", CAUSAL),
         ("tiny_modern_bert", "classification", ta.lora(rank=2), {"layer_0_query_lora"}),
         ("tiny_modern_bert", "classification", ta.adapters(size=3), {"embeddings", "final_norm"}),
     ],
@@ -139,7 +146,10 @@ def test_adapted_exported_and_a_module_again(module, request, tmp_path, kind, ad
     if adaptation in ("top_layers", "fine_tuning"):
         assert groups == learning
         again = load_module(handle).encoder
-        again.load_weights_by_name(module_source(model).weights)
+        source = module_source(model)
+        again.load_weights_by_name(source.weights)
+        for name, value in module_text_settings(handle).items():
+            assert getattr(source, name) == value
         inputs = model.encoder.preprocessor(TEXTS)
         np.testing.assert_array_equal(again(inputs)["pooled"], model.encoder(inputs)["pooled"])
     else:

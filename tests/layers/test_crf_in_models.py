@@ -1,9 +1,7 @@
-"""The CRF in use: loss, graphs, compilation, precision, saving, devices, and wrong arguments."""
+"""The CRF in use: loss, graphs, compilation, precision, saving, and wrong arguments.
 
-import json
-import subprocess
-import sys
-from pathlib import Path
+(Two devices: training/test_losses_on_two_devices.py.)
+"""
 
 import keras
 import numpy as np
@@ -212,20 +210,6 @@ def test_it_learns_which_tag_follows_which():
     losses = [float(step()) for _ in range(100)]
     assert losses[-1] < 0.3 < 5 < losses[0]
     np.testing.assert_array_equal(crf.decode(logits, targets >= 0)[0], targets)
-
-
-@pytest.mark.large
-def test_two_devices_give_what_one_gives():
-    child = Path(__file__).parents[1] / "children" / "crf_on_two_devices.py"
-    done = subprocess.run([sys.executable, str(child)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
-    results = json.loads(done.stdout)
-    for reduction in ("mean", "sum"):
-        one, two = results[reduction]["one"], results[reduction]["two"]
-        assert np.abs(one["weights"]).max() > 0.1
-        np.testing.assert_allclose(two["weights"], one["weights"], atol=1e-6)
-        assert two["loss"] == pytest.approx(one["loss"], rel=1e-6)
-        assert two["tags"] == one["tags"]
 
 
 HOLE = np.array([[True, False, True, False]])

@@ -16,6 +16,8 @@ import tensorflow as tf
 import tf_adapt as ta
 from tf_adapt.data.consistency_batches import PERTURBED, UNLABELLED
 from tf_adapt.data.packing.prepared import LABELLED, SLICE_TARGETS, SOFT_LABELS, TEACHER
+from tf_adapt.encoder.starting_point import pretrained_weights
+from tf_adapt.layers.crf import CRF
 from tf_adapt.models.signals.consistency import Consistency
 from tf_adapt.models.signals.slice_heads import SliceHeads
 from tf_adapt.models.signals.teaching import Teaching
@@ -27,7 +29,10 @@ TASKS = {
     "tagging": ta.Task("tagging", labels=["O", "B-A", "I-A"]),
 }
 KINDS = [f"teacher of {kind}" for kind in TASKS]
-CASES = [*KINDS, "teacher in a model", "soft labels", "heads of slices", "consistency", "annealing"]
+CASES = [
+    *KINDS, "teacher in a model", "soft labels", "heads of slices", "consistency", "annealing",
+    "crf mean", "crf sum",
+]  # fmt: skip
 # The five examples of each device.
 SHARES = [[(0, 5)], [(0, 3), (3, 5)], [(0, 5), (5, 5)]]
 
@@ -105,6 +110,14 @@ def losses(model):
     found["annealing"] = (
         {"y": y}, logits, lambda rows, outputs: annealing.loss(rows["y"], outputs, tf.constant(1)),
     )  # fmt: skip
+    for reduction in ("mean", "sum"):
+        crf = CRF(3, reduction=reduction)
+        crf.build()
+        found[f"crf {reduction}"] = (
+            {"y": tags},
+            outputs["tagging"],
+            lambda rows, outputs, crf=crf: crf.loss(rows["y"], outputs),
+        )
     return found
 
 
@@ -116,6 +129,8 @@ def computed(module, strategy, shares) -> dict:
         encoder = ta.HubEncoder(module, trainable=True)
         model = ta.build_model(TASKS["classification"], encoder, "linear")
         ta.l2_sp(model, encoder)
+        known = pretrained_weights(encoder)
+        ta.ewc(model, encoder, {name: np.ones(weight.shape) for name, weight in known.items()})
         for weight in model.trainable_weights:
             weight.assign_add(tf.fill(weight.shape, 1e-3))
         model.compile(keras.optimizers.SGD(0.1), model.task.loss, jit_compile=False)
