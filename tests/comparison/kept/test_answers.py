@@ -47,19 +47,17 @@ def test_answers_of_every_form_come_back(gold, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content",
+    ("text", "size"),
     [
-        b"no gzip",
-        gzip.compress(b'{"format": 1}\n'),
-        gzip.compress(b'{"format": 2}\n'),
-        gzip.compress(b"[1]\n"),
-        gzip.compress(
-            b'{"format": 1, "scheme": "", "runs": [], "references": [], "repeats": []}\n'
-        )[:-9],
+        (b'{"format": 1}\n', None),
+        (b'{"format": 2}\n', None),
+        (b"[1]\n", None),
+        (b'{"format": 1, "scheme": "", "runs": [], "references": [], "repeats": []}\n', -9),
+        (b'{"format": 1}\n', 0),
     ],
 )
-def test_a_damaged_file_of_answers(content, tmp_path):
-    (tmp_path / "answers").write_bytes(content)
+def test_a_damaged_file_of_answers(text, size, tmp_path):
+    (tmp_path / "answers").write_bytes(gzip.compress(text)[:size] or b"no gzip")
     with pytest.raises(ArtifactError, match="answers: expected .* give the command of the compar"):
         read_answers(tmp_path / "answers")
 
