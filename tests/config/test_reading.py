@@ -233,7 +233,7 @@ def test_an_adaptation_is_a_name_or_a_section(config_file):
 UNFIT = [
     ("adaptation=thaw", "adaptation.name: expected one of feature_extraction"),
     ("adaptation=[fine_tuning]", "adaptation: expected a name, or a section.*got a list"),
-    ("adaptation.every=2", "adaptation.every: not a key of fine_tuning, which takes none"),
+    ("adaptation.every=2", "adaptation.every: not a key of fine_tuning, which takes reinit"),
     ("adaptation=two_stage; adaptation.layers=2", "not a key of two_stage, .* head_epochs, patie"),
     ("adaptation=lora; adaptation.rank=0", "adaptation.rank: .* from 1 to .*, got 0"),
     ("adaptation=lora; adaptation.alpha=0", "adaptation.alpha: .* above 0, or null, got 0"),

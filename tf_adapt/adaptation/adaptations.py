@@ -40,9 +40,21 @@ def feature_extraction() -> Adaptation:
     return Adaptation("feature_extraction", lambda groups: [Phase((HEAD,))], trains_encoder=False)
 
 
-def fine_tuning() -> Adaptation:
-    """🔥: all groups are trainable from the first step."""
-    return Adaptation("fine_tuning", lambda groups: [Phase(tuple(groups))])
+@_with_settings
+def fine_tuning(reinitialise: int | None = None) -> Adaptation:
+    """🔥: all groups are trainable from the first step.
+
+    Args:
+        reinitialise: number of the topmost layers that start, with a pooler, from random weights
+            in place of the pretrained ones (native transformers); None: none.
+
+    References: Zhang et al. 2021, "Revisiting Few-sample BERT Fine-tuning", section 5.
+    """
+    if reinitialise is not None:
+        _check_count("reinitialise", reinitialise)
+    return Adaptation(
+        "fine_tuning", lambda groups: [Phase(tuple(groups))], reinitialised=reinitialise or 0
+    )
 
 
 @_with_settings

@@ -69,6 +69,7 @@ class Adaptation:
             far are restored at the end of each phase. None: only lengths end phases.
         added: what the encoder is given before, by `build_model`; None: nothing.
         settings: the arguments that it was made with, as in a config.
+        reinitialised: how many of the topmost layers get new random weights before.
         trains_encoder: False where the encoder stays frozen for the whole run.
         pairs: of contrastive tuning, how many pairs of texts with equal labels, and how many with
             others, are drawn for each text; None: it trains on the task's own loss.
@@ -81,6 +82,7 @@ class Adaptation:
     added: Added | None = None
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
     trains_encoder: bool = True
+    reinitialised: int = 0
     pairs: int | None = None
 
     def section(self) -> dict[str, Any]:

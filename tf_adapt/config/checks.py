@@ -96,7 +96,7 @@ def _adaptation_problems(given: AdaptationConfig) -> Found:
         if len(set(listed)) < len(listed):
             yield ("adaptation", name), f"expected each once, got {', '.join(map(str, listed))}"
     if given.kind == "projected_attention":
-        for name in ("in_layers", "activation", "operation"):
+        for name in ("in_layers", "activation", "operation", "parallel"):
             if name in values:
                 yield (
                     ("adaptation", name),
@@ -175,6 +175,12 @@ def _start_problems(config: Config) -> Found:
             ("start",),
             "expected either run, the folder of a finished run, or config, that of a run to train "
             f"first, got {got}",
+        )
+    if config.adaptation.reinitialise is not None:
+        yield (
+            ("adaptation", "reinitialise"),
+            "expected null together with start, whose weights would be lost in these layers, got "
+            f"{config.adaptation.reinitialise}",
         )
     if start.config is not None and config.training.strategy is not None:
         yield (

@@ -108,6 +108,8 @@ class AdaptationConfig(Section):
     """Which layer groups are trainable when."""
     layers: int | None = whole(1, WIDEST, ", or null", default=None)
     """Number of trainable layers, from the top (top_layers; default 1)."""
+    reinitialise: int | None = whole(1, WIDEST, ", or null", default=None)
+    """Number of layers, from the top, that start from random weights (fine_tuning)."""
     every: int | None = OptionalSteps
     """Length of a phase (gradual_unfreezing, chain_thaw; default 1)."""
     unit: Literal["epochs", "steps"] | None = Field(None, description="epochs or steps")

@@ -8,6 +8,7 @@ from tf_adapt.adaptation.adaptations import as_adaptation
 from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.unfreezing import make_trainable
 from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.encoder.reinitialised import reinitialise
 from tf_adapt.heads.reading import reading
 from tf_adapt.heads.table import build_head
 from tf_adapt.heads.vector_head import as_head
@@ -107,6 +108,8 @@ def build_model(
     adaptation = None if adaptation is None else as_adaptation(adaptation)
     if adaptation is not None:
         make_trainable(encoder, adaptation)
+        if adaptation.reinitialised:
+            reinitialise(encoder, adaptation.reinitialised)
     # Groups whose outputs the head does not use get no gradient: an ELMo module's own mix of its
     # layers, and BERT's pooler with most of our heads. A user's own head may use the pooler.
     unread = ["aggregation"]

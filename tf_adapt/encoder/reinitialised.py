@@ -1,0 +1,48 @@
+"""The topmost layers of an encoder with new random weights in place of the pretrained ones."""
+
+import keras
+
+from hub_modules.families import FAMILIES
+from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.errors import ConfigError
+
+STANDARD_DEVIATION = 0.02
+POOLER = "pooler"
+
+
+def reinitialise(encoder: HubEncoder, layers: int) -> None:
+    """Draws the weights of the topmost transformer layers, and of a pooler, anew.
+
+    Kernels are from a normal distribution with deviation 0.02, cut at twice that; biases and β are
+    zero, γ is one.
+
+    Raises:
+        ConfigError: the encoder is no native transformer, or has fewer layers.
+
+    Source: Zhang et al. 2021, "Revisiting Few-sample BERT Fine-tuning", section 5.
+    """
+    groups = dict(encoder.layer_groups)
+    numbered = [name for name in groups if name.startswith("layer_")]
+    if not FAMILIES[encoder.family].is_transformer or encoder.execution != "native":
+        raise ConfigError(
+            "reinitialise (adaptation.reinitialise in a config): expected a transformer that runs "
+            f"natively, got the family {encoder.family}, execution {encoder.execution}; leave it "
+            "out"
+        )
+    if layers > len(numbered):
+        raise ConfigError(
+            f"reinitialise (adaptation.reinitialise in a config): expected at most {len(numbered)} "
+            f"layers, those of module {encoder.handle}, got {layers}"
+        )
+    drawn = [*numbered[len(numbered) - layers :], *([POOLER] if POOLER in groups else [])]
+    weights = {id(weight) for name in drawn for weight in groups[name]}
+    for name, weight in encoder.native.weights_by_name().items():
+        if id(weight) in weights:
+            weight.assign(_initializer(name.split("/")[-1])(weight.shape, weight.dtype))
+    encoder.as_stored = False
+
+
+def _initializer(part: str) -> keras.initializers.Initializer:
+    if part == "kernel":
+        return keras.initializers.TruncatedNormal(stddev=STANDARD_DEVIATION)
+    return keras.initializers.Ones() if part == "gamma" else keras.initializers.Zeros()
