@@ -18,6 +18,7 @@ from hub_modules.native.weights import set_trainable
 IGNORED = {
     "HeadLayer": "what the heads share; each head is in the table",
     "VectorReader": "what the heads share that read one vector a text",
+    "GroupedLayer": "what freezes the groups of a HubEncoder",
     "BlackBoxEncoder": "made of a restored SavedModel, not of plain values; see parity",
     "SentenceEncoder": "of a restored SavedModel; see hub_modules/programs/test_sentence_module.py",
     "HubEncoder": "a module around an encoder of this table; see encoder/test_hub_encoder.py",

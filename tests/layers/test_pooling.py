@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from hub_modules.pooling_names import POOLING_NAMES
 from tf_adapt.layers.pooling import (
     POOLINGS,
     check_pooling,
@@ -13,7 +14,6 @@ from tf_adapt.layers.pooling import (
     masked_mean,
     masked_min,
 )
-from tf_adapt.layers.pooling_names import POOLING_NAMES
 
 STATES = np.array([[[1.0, -5.0], [3.0, -4.0], [9.0, 9.0]], [[7.0, 7.0]] * 3], "float32")
 MASK = np.array([[True, True, False], [False, False, False]])

@@ -5,6 +5,7 @@ The commands import their implementation when called, so that help and usage err
 
 import click
 
+from hub_modules.pooling_names import POOLING_NAMES
 from tf_adapt.commands.console import (
     HANDLE,
     PATH,
@@ -13,7 +14,6 @@ from tf_adapt.commands.console import (
     set_option,
     start_tensorflow,
 )
-from tf_adapt.layers.pooling_names import POOLING_NAMES
 
 _sources = click.argument("sources", type=HANDLE, nargs=-1, required=True, metavar="SOURCE…")
 _out = click.option(

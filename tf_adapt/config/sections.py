@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
+from hub_modules.pooling_names import POOLING_NAMES
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TextConfig, TfdsConfig
 from tf_adapt.config.fields import WIDEST, Section, whole
 from tf_adapt.config.signal_sections import (
@@ -30,7 +31,6 @@ from tf_adapt.config.training_sections import (
 from tf_adapt.data.limits import MOST_TOKENS
 from tf_adapt.data.task_sampling import SAMPLINGS
 from tf_adapt.heads.names import HEAD_NAMES
-from tf_adapt.layers.pooling_names import POOLING_NAMES
 
 HeadDropout = Field(
     None, ge=0, lt=1, description="a number from 0 to below 1, or null for the published one"

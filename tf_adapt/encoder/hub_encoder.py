@@ -22,9 +22,9 @@ from hub_modules.native.added.settings import (
 )
 from hub_modules.native.given_states import PERTURBATION, states_key
 from hub_modules.native.inference_graph import InferenceGraph
-from hub_modules.native.weights import set_trainable
 from hub_modules.preprocess import PromptedPreprocessor
 from tf_adapt.encoder.collective_keys import continue_collective_keys
+from tf_adapt.encoder.grouped_layer import GroupedLayer
 from tf_adapt.encoder.layer_groups import LayerGroups, with_bias_group
 from tf_adapt.encoder.long_texts import MOST_POSITIONS, LongTexts, in_windows, joined
 from tf_adapt.encoder.refusals import (
@@ -63,7 +63,7 @@ def computed_by_tensorflow(encoder: "HubEncoder") -> Iterator[None]:
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
-class HubEncoder(keras.layers.Layer):
+class HubEncoder(GroupedLayer):
     """A pretrained encoder: texts or packed inputs → hidden states of every layer.
 
     Shapes: texts `[batch] string`, or the packed inputs from `preprocessor` → `{"layers": list of
@@ -216,8 +216,7 @@ class HubEncoder(keras.layers.Layer):
         self._preprocessing = (given, preprocessor)
         self.layer_mix = module.mix
         self.pooling = module.pooling
-        self.unread_groups: tuple[str, ...] = self._never_read
-        self._would_learn: tuple[str, ...] = ()  # of the unread groups, if a head read them
+        self.unread_groups = self.never_read
         self.build(None)  # marks the layer as built, else `summary` shows no shape
         if trainable and not self.weights:
             raise ConfigError(nothing_learns(self.handle, self.family, execution))
@@ -229,18 +228,6 @@ class HubEncoder(keras.layers.Layer):
             )
         self.trainable = trainable
         self.engine = engine
-
-    def __setattr__(self, name, value):
-        if name != "trainable":
-            super().__setattr__(name, value)
-            return
-        # TensorFlow's tracking skips the assignment of an equal value, but after
-        # `set_trainable_groups` parts may be frozen while `trainable` is True.
-        for layer in self._flatten_layers():
-            keras.layers.Layer.trainable.fset(layer, bool(value))
-        if unread := getattr(self, "unread_groups", ()):  # not yet set in Keras' constructor
-            set_trainable([group for group in self.layer_groups if group[0] in unread], [])
-            self._would_learn = unread if value else ()
 
     def build(self, input_shape=None):
         """Creates nothing: the module's weights exist already."""
@@ -358,49 +345,8 @@ class HubEncoder(keras.layers.Layer):
         return [name for name, _ in self.layer_groups[: self.num_layers]]
 
     @property
-    def adaptable_groups(self) -> list[str]:
-        """Names of the groups that an adaptation may train: those the head's inputs depend on."""
-        return [name for name, _ in self.layer_groups if name not in self.unread_groups]
-
-    @property
-    def trainable_groups(self) -> list[str]:
-        """Names of the groups with at least one trainable weight."""
-        learning = {id(weight) for weight in self.trainable_weights}
-        return [
-            name
-            for name, weights in self.layer_groups
-            if any(id(weight) in learning for weight in weights)
-        ]
-
-    def set_trainable_groups(self, names: list[str]) -> None:
-        """Makes the named groups trainable and freezes the others.
-
-        Raises:
-            ConfigError: there is no such group.
-        """
-        known = [name for name, _ in self.layer_groups]
-        unknown = [name for name in names if name not in known]
-        if unknown:
-            raise ConfigError(f"layer groups {unknown}: expected some of {known}")
-        self.trainable = bool(names)
-        set_trainable(self.layer_groups, names)
-        if not set(self.adaptable_groups) <= set(names):  # else all that can learn is meant
-            self._would_learn = ()
-
-    def leave_unread(self, names: Sequence[str]) -> None:
-        """Sets and freezes the groups whose outputs the head does not use.
-
-        Groups that an earlier call froze become trainable again, but for those that were frozen
-        before it. Names that this encoder does not have are ignored.
-        """
-        learning = [*self.trainable_groups, *self._would_learn] if self.trainable else []
-        unread = {*names, *self._never_read}
-        self.unread_groups = tuple(name for name, _ in self.layer_groups if name in unread)
-        self.set_trainable_groups([name for name in learning if name not in self.unread_groups])
-        self._would_learn = tuple(name for name in learning if name in self.unread_groups)
-
-    @property
-    def _never_read(self) -> tuple[str, ...]:
+    def never_read(self) -> tuple[str, ...]:
+        """See `GroupedLayer`."""
         return () if self.pooling is None else ("pooler",)
 
     def weights_of_other_tasks(self, task: str | None) -> list[keras.Variable]:

@@ -9,6 +9,7 @@ from typing import Any
 import keras
 
 from hub_modules.families import FAMILIES
+from hub_modules.pooling_names import refuse_first_state
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.asked import Asked
 from tf_adapt.heads.bcn import BCN
@@ -25,7 +26,6 @@ from tf_adapt.heads.similarity import SimilarityHead, of_scores
 from tf_adapt.heads.span_extractor import SpanExtractor
 from tf_adapt.heads.tagger import Tagger
 from tf_adapt.layers.pooling import POOLINGS
-from tf_adapt.layers.pooling_names import refuse_first_state
 from tf_adapt.tasks.tag_constraints import tag_constraints
 from tf_adapt.tasks.task import Task
 

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from hub_modules.pooling_names import refuse_first_state
 from tf_adapt.errors import ConfigError
-from tf_adapt.layers.pooling_names import refuse_first_state
 
 if TYPE_CHECKING:  # it imports TensorFlow
     from tf_adapt.encoder.hub_encoder import HubEncoder

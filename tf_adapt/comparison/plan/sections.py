@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from hub_modules.pooling_names import POOLING_NAMES
 from tf_adapt.comparison.plan.sizes import SIZES
 from tf_adapt.comparison.search.section import SearchSection
 from tf_adapt.config.fields import MOST_EXAMPLES, MOST_FOLDS, WIDEST, Section, whole
@@ -30,7 +31,6 @@ from tf_adapt.config.training_sections import (
 )
 from tf_adapt.data.task_sampling import SAMPLINGS
 from tf_adapt.heads.names import HEAD_NAMES
-from tf_adapt.layers.pooling_names import POOLING_NAMES
 
 # Keys of a run's config → the keys of the section `compare` that set them for every cell.
 VARIED = {
