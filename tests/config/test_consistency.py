@@ -45,7 +45,7 @@ TEXT = {"format": "text", "kind": "language_model", "train": "x.txt"}
 
 
 REFUSED = [
-    ({"perturbation": "noise"}, {}, "perturbation.name: expected dropout, mask, .*got 'noise'"),
+    ({"perturbation": "blur"}, {}, "perturbation.name: expected dropout, mask, .*got 'blur'"),
     ({"perturbation": 3}, {}, "perturbation: expected one of dropout, .* or with a file, got 3"),
     ({"perturbation": {}}, {}, "either a name or a file of paraphrases, got neither"),
     ({"perturbation": {"name": "mask", "file": "x"}}, {}, "a file of paraphrases, got both"),
@@ -60,7 +60,11 @@ REFUSED = [
     ({"signal_annealing": "slow"}, {}, "signal_annealing: expected linear, exp, log, or null"),
     ({}, {"dataset": "sample_pair_regression"}, "consistency: expected null for pair_regression"),
     ({"signal_annealing": "exp"}, SETS, "annealing: expected null for multilabel_classification"),
-    ({}, TAGS | {"head": "linear_tagger"}, "dropout, mask, adversarial for tagging, .*got 'words'"),
+    (
+        {},
+        TAGS | {"head": "linear_tagger"},
+        "mask, noise, adversarial for tagging, .*got 'words'",
+    ),
     ({"perturbation": "dropout"}, TAGS | {"head": "crf"}, "head: expected one without a CRF toget"),
     ({}, {"head": "concat_pooling"}, "head: expected one without batch normalisation together"),
     ({}, {"data": TEXT, "objective": "language_model"}, "expected null for a language model"),

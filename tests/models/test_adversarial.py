@@ -6,7 +6,7 @@ import tensorflow as tf
 
 import tf_adapt as ta
 from hub_modules.native.given_states import PERTURBATION
-from tf_adapt.models.signals.adversarial import adversarial_perturbations
+from tf_adapt.models.signals.adversarial import adversarial_perturbations, noise
 
 TASK = ta.Task("classification", labels=["no", "yes"])
 TIME, WIDTH, EPSILON = 3, 4, 0.05
@@ -54,6 +54,22 @@ def test_the_direction_is_that_of_the_weights(linear):
     expected = sides * sizes * weights / np.sqrt((weights**2).sum((1, 2), keepdims=True))
     np.testing.assert_allclose(found[PERTURBATION], expected, rtol=1e-3, atol=1e-6)
     assert (found[PERTURBATION].numpy()[1, 2] == 0).all()
+
+
+def test_noise_has_its_length_where_there_is_text(linear):
+    mask = linear["mask"]
+
+    def encoder(inputs, training):
+        assert training is False
+        return {"layers": [inputs["states"]], "mask": tf.constant(mask)}
+
+    texts = {"a": {"states": tf.constant(linear["states"])}}
+    found = noise(texts, encoder, tf.constant((1, 2)), EPSILON)["a"][PERTURBATION].numpy()
+    drawn = tf.random.stateless_normal((TIME, WIDTH), [1, 2]).numpy() * mask[..., None]
+    sizes = EPSILON * np.sqrt(((linear["states"] * mask[..., None]) ** 2).sum((1, 2)))
+    lengths = np.sqrt((drawn**2).sum((1, 2)))
+    np.testing.assert_allclose(found, drawn * (sizes / lengths)[:, None, None], rtol=1e-5)
+    assert (found[1, 2] == 0).all()
 
 
 def test_a_flat_model_is_not_perturbed(linear):

@@ -188,6 +188,7 @@ def test_adversarial_embeddings_change_more_than_random_ones(calm):
     ("task", "perturbation", "family"),
     [
         (PAIRS, "adversarial", "elmo"),
+        (TAGS, "noise", "bert"),
         (SETS, "mask", "bert"),
         (TAGS, "dropout", "elmo"),  # in the head alone
         (TASK, "adversarial", "causal"),
@@ -253,7 +254,7 @@ def test_what_cannot_be_consistent(tiny_bert, tiny_elmo):
             "expected a classification or tagging, .*got regression",
         ),
         (ta.Task("language_model"), "dropout", "got language_model"),
-        (TAGS, "words", "expected perturbation dropout, mask or adversarial for tagging"),
+        (TAGS, "words", "expected perturbation dropout, mask, noise or adversarial for tagging"),
         (TASK, "noise", "perturbation: expected one of dropout, .*got 'noise'"),
     ):
         with pytest.raises(ConfigError, match=message):

@@ -240,11 +240,11 @@ def _long_problems(config: Config) -> Found:
             "windows",
         )
     consistency = config.auxiliary.consistency
-    if consistency is not None and consistency.perturbation.name == "adversarial":
+    if consistency is not None and consistency.perturbation.name in ("adversarial", "noise"):
         yield (
             ("auxiliary", "consistency", "perturbation"),
             "expected another one together with encoder.long, whose windows share states, got "
-            "adversarial",
+            f"{consistency.perturbation.name}",
         )
 
 

@@ -72,7 +72,7 @@ def _perturbation_problems(config: Config) -> Found:
     if (given.name is None) == (given.file is None):
         got = "neither" if given.name is None else "both"
         yield path, f"expected either a name or a file of paraphrases, got {got}"
-    for key, names in (("rate", ("mask", "words")), ("epsilon", ("adversarial",))):
+    for key, names in (("rate", ("mask", "words")), ("epsilon", ("noise", "adversarial"))):
         value = getattr(given, key)
         if value is not None and given.name not in names:
             yield (

@@ -11,7 +11,7 @@ from tf_adapt.config.fields import VERY_MANY, Section, whole
 from tf_adapt.data.limits import MOST_TOKENS
 from tf_adapt.data.votes import AGGREGATES
 
-PERTURBATION_NAMES = ("dropout", "mask", "words", "adversarial")
+PERTURBATION_NAMES = ("dropout", "mask", "noise", "words", "adversarial")
 
 
 class AuxiliaryLossConfig(Section):
@@ -36,16 +36,18 @@ class PerturbationConfig(Section):
     name: Literal[PERTURBATION_NAMES] | None = Field(
         None, description=f"{', '.join(PERTURBATION_NAMES)}, or null with a file"
     )
-    """Another draw of dropout; masked pieces; words dropped or swapped with the next one; the
-    change of the embeddings that changes the prediction most."""
+    """Another draw of dropout; masked pieces; noise on the embeddings; words dropped or swapped
+    with the next one; the change of the embeddings that changes the prediction most."""
     file: str | None = Field(None, description="the path of a file of paraphrases, or null")
     """Paraphrases, a TSV file with the columns text and paraphrase."""
     rate: float | None = Field(
         None, gt=0, lt=1, description="a number between 0 and 1, or null (mask, words)"
     )
     """Share of masked pieces (default 0.15) or changed words (default 0.1)."""
-    epsilon: float | None = Field(None, gt=0, description="a number above 0, or null (adversarial)")
-    """Size of the adversarial change, relative to the norm of the embeddings (default 0.02)."""
+    epsilon: float | None = Field(
+        None, gt=0, description="a number above 0, or null (noise, adversarial)"
+    )
+    """Size of the change, relative to the norm of the embeddings (adversarial 0.02, noise 0.1)."""
 
 
 class ConsistencyConfig(AuxiliaryLossConfig):

@@ -18,8 +18,8 @@ from tf_adapt.models.contrastive.contrasts import OF_LABELS, OF_SCORES, Contrast
 from tf_adapt.tasks.kinds import KINDS as KINDS_OF_TASK
 from tf_adapt.tasks.task import Task
 
-PERTURBATIONS = ("dropout", "mask", "words", "adversarial", "paraphrases")
-OF_WORDS_IN_PLACE = ("dropout", "mask", "adversarial")
+PERTURBATIONS = ("dropout", "mask", "noise", "words", "adversarial", "paraphrases")
+OF_WORDS_IN_PLACE = ("dropout", "mask", "noise", "adversarial")
 
 
 def any_encoder(encoder: HubEncoder) -> None:

@@ -1,4 +1,5 @@
-"""The perturbation of embeddings that changes a prediction most (virtual adversarial training)."""
+"""Perturbations of embeddings: that which changes a prediction most (virtual adversarial training),
+and noise."""
 
 from collections.abc import Callable
 
@@ -12,6 +13,8 @@ from tf_adapt.tasks.task import Task
 # With unit-variance embeddings of width 256 and 400 words, the source's ε = 5 is 0.016 of their
 # norm, and ξ = 0.1 is ε / 50.
 EPSILON = 0.02
+# Of noise, most of which does not matter for a prediction: our choice.
+NOISE = 0.1
 _STEP_SHARE = 1 / 50
 
 
@@ -42,21 +45,8 @@ def adversarial_perturbations(
     Source: Miyato et al. 2016, "Adversarial Training Methods for Semi-Supervised Text
     Classification", section 3.
     """
-    encoded = {name: encoder(text, training=False) for name, text in texts.items()}
-    masks = {
-        name: tf.cast(outputs["mask"], tf.float32)[..., None] for name, outputs in encoded.items()
-    }
-    states = {
-        name: tf.stop_gradient(tf.cast(outputs["layers"][0], tf.float32)) * masks[name]
-        for name, outputs in encoded.items()
-    }
-    lengths = {name: epsilon * _norm(state) for name, state in states.items()}
-    tries = {
-        name: _STEP_SHARE
-        * lengths[name]
-        * _unit(tf.random.stateless_normal(tf.shape(state)[1:], seed)[None] * masks[name])
-        for name, state in states.items()
-    }
+    masks, lengths, directions = _drawn(texts, encoder, seed, epsilon)
+    tries = {name: _STEP_SHARE * lengths[name] * directions[name] for name in texts}
     wanted = tf.stop_gradient(with_outcomes(task, outputs_of(texts, False)))
     with tf.GradientTape() as tape:
         tape.watch(tries)
@@ -71,6 +61,29 @@ def adversarial_perturbations(
         for name, gradient in gradients.items()
     }
     return _with(texts, perturbations)
+
+
+def noise(texts: dict, encoder: HubEncoder, seed, epsilon: float) -> dict:
+    """The inputs of texts with normally distributed noise on their embeddings.
+
+    With x the embeddings of a text, n normal and of length 1: `ε‖x‖ · n`, norms as of
+    `adversarial_perturbations`, whose arguments and shapes these are.
+    """
+    _, lengths, directions = _drawn(texts, encoder, seed, epsilon)
+    return _with(texts, {name: lengths[name] * directions[name] for name in texts})
+
+
+def _drawn(texts: dict, encoder: HubEncoder, seed, epsilon: float) -> tuple[dict, dict, dict]:
+    """By text: the mask `[batch, time, 1]`, ε‖x‖ `[batch, 1, 1]`, a random direction of norm 1."""
+    masks, lengths, directions = {}, {}, {}
+    for name, text in texts.items():
+        encoded = encoder(text, training=False)
+        masks[name] = tf.cast(encoded["mask"], tf.float32)[..., None]
+        states = tf.stop_gradient(tf.cast(encoded["layers"][0], tf.float32)) * masks[name]
+        lengths[name] = epsilon * _norm(states)
+        drawn = tf.random.stateless_normal(tf.shape(states)[1:], seed)[None]
+        directions[name] = _unit(drawn * masks[name])
+    return masks, lengths, directions
 
 
 def _with(texts: dict, perturbations: dict) -> dict:

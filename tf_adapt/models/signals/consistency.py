@@ -8,12 +8,14 @@ from tf_adapt.data.consistency_batches import PERTURBED, UNLABELLED, WORDS
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.kinds import KINDS, PERTURBATIONS
-from tf_adapt.models.signals.adversarial import EPSILON, adversarial_perturbations
+from tf_adapt.models.signals.adversarial import EPSILON, NOISE, adversarial_perturbations, noise
 from tf_adapt.models.signals.piece_masking import mask_pieces
 from tf_adapt.tasks.divergences import consistency_losses
 from tf_adapt.tasks.task import Task
 
 MASKED_SHARE = 0.15
+# Relative length of a change of the embeddings, by perturbation.
+EPSILONS = {"adversarial": EPSILON, "noise": NOISE}
 
 
 def consistency_objective(
@@ -23,18 +25,20 @@ def consistency_objective(
     temperature: float | None = None,
     confidence: float | None = None,
     masked: float = MASKED_SHARE,
-    epsilon: float = EPSILON,
+    epsilon: float | None = None,
 ) -> "Consistency":
     """The objective of an `AuxiliaryLoss` on unlabelled texts, for `build_model`.
 
     The model trains on `consistency_batches` of the same perturbation.
 
     Args:
-        perturbation: "dropout", "mask", "words", "adversarial" or "paraphrases": see `Consistency`.
+        perturbation: "dropout", "mask", "noise", "words", "adversarial" or "paraphrases": see
+            `Consistency`.
         temperature: divides the logits of the targets; below 1 it sharpens them; None: 1.
         confidence: texts whose largest probability is not above it do not count; None: all count.
         masked: "mask": the probability that a piece is masked.
-        epsilon: "adversarial": the length of the perturbation, relative to the embeddings'.
+        epsilon: "adversarial", "noise": the length of the perturbation, relative to the
+            embeddings'; None: 0.02, 0.1.
 
     Raises:
         ConfigError: the task has no class probabilities, the encoder does not support the
@@ -53,8 +57,8 @@ def consistency_objective(
             f"module {encoder.handle} (family {encoder.family}), whose vocabulary has none; take "
             "another perturbation"
         )
-    if perturbation == "adversarial":
-        _check_embeddings(encoder)
+    if perturbation in EPSILONS:
+        _check_embeddings(encoder, perturbation)
     if perturbation in set(PERTURBATIONS) - set(possible):
         raise ConfigError(
             f"consistency: expected perturbation {', '.join(possible[:-1])} or {possible[-1]} for "
@@ -89,14 +93,14 @@ def _has_dropout(layer: keras.layers.Layer) -> bool:
     return any(getattr(inner, name, 0) for inner in layer._flatten_layers() for name in rates)
 
 
-def _check_embeddings(encoder: HubEncoder) -> None:
+def _check_embeddings(encoder: HubEncoder, perturbation: str) -> None:
     if encoder.execution != "native" or not FAMILIES[encoder.family].has_words:
         raise ConfigError(
-            "consistency: expected a native encoder for perturbation adversarial, whose embeddings "
-            f"can be perturbed, got module {encoder.handle} (family {encoder.family}, execution "
-            f"{encoder.execution}); take another perturbation"
+            f"consistency: expected a native encoder for perturbation {perturbation}, whose "
+            f"embeddings can be changed, got module {encoder.handle} (family {encoder.family}, "
+            f"execution {encoder.execution}); take another perturbation"
         )
-    if encoder.compute_dtype != "float32":
+    if perturbation == "adversarial" and encoder.compute_dtype != "float32":
         raise ConfigError(
             "consistency: expected float32 for perturbation adversarial, which needs differences "
             f"of nearly equal probabilities, got {encoder.compute_dtype}; leave out "
@@ -117,6 +121,7 @@ class Consistency(keras.layers.Layer):
 
     - dropout: another draw of dropout, nothing else;
     - mask: pieces masked as by `tf_adapt.models.signals.piece_masking`;
+    - noise: normally distributed noise on the embeddings, of a given length;
     - words, paraphrases: other texts, which are among the inputs;
     - adversarial: the direction in which the embeddings change the prediction most
       (`tf_adapt.models.signals.adversarial`).
@@ -143,7 +148,7 @@ class Consistency(keras.layers.Layer):
         confidence: float | None = None,
         special_token_ids: dict[str, int] | None = None,
         masked: float = MASKED_SHARE,
-        epsilon: float = EPSILON,
+        epsilon: float | None = None,
         seed: int | None = None,
         **kwargs,
     ):
@@ -169,7 +174,7 @@ class Consistency(keras.layers.Layer):
         self.confidence = confidence
         self.special_token_ids = dict(special_token_ids or {})
         self.masked = masked
-        self.epsilon = epsilon
+        self.epsilon = EPSILONS.get(perturbation) if epsilon is None else epsilon
         self.seed = seed
         self.seeds = keras.random.SeedGenerator(seed)
         self.mean_loss = keras.metrics.Mean("consistency_loss")
@@ -189,6 +194,8 @@ class Consistency(keras.layers.Layer):
             texts = inputs[PERTURBED]
         elif self.perturbation == "mask":
             texts = {name: self._masked(text) for name, text in texts.items()}
+        elif self.perturbation == "noise":
+            texts = noise(texts, encoder, self.seeds.next(), self.epsilon)
         elif self.perturbation == "adversarial":
             seed = self.seeds.next()
             texts = adversarial_perturbations(
