@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hub_modules.errors import ConfigError
 from hub_modules.families import FAMILIES
@@ -66,71 +68,103 @@ def load_module(
         raise ConfigError(
             f"execution: expected 'native' or 'saved_model' (or none), got {execution!r}"
         )
+    asked = _Asked(
+        os.fspath(handle),
+        execution,
+        trust,
+        preprocessor,
+        dtype,
+        pretrained,
+        classification_token,
+        keep_layers,
+    )
+    return _of_data(asked) or _of_module(asked)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The arguments of `load_module`."""
+
+    handle: str
+    execution: str | None
+    trust: bool
+    preprocessor: str | os.PathLike | None
+    dtype: Any
+    pretrained: bool
+    classification_token: bool
+    keep_layers: Sequence[int] | None
+
+    @property
+    def options(self) -> dict:
+        """Of `native_encoder`."""
+        return {"dtype": self.dtype} | ({"new_rows": 1} if self.classification_token else {})
+
+    def check_token(self, family: str | None) -> None:
+        """Refuses a classification token for what takes none."""
+        takes = family is not None and FAMILIES[family].takes_token
+        if self.classification_token and (not takes or self.execution == "saved_model"):
+            raise ConfigError(
+                f"module {self.handle}: classification_token=True (encoder.classification_token) "
+                f"needs a causal module that runs natively, got kind {family or 'none of ours'}, "
+                f"execution {self.execution or 'native where possible'}; leave it out"
+            )
+
+
+def _of_data(asked: _Asked) -> LoadedModule | None:
+    """What is loaded from files that are data, no programs; None: the handle is a module's."""
+    handle, execution, preprocessor = asked.handle, asked.execution, asked.preprocessor
+    given = (asked.pretrained, asked.keep_layers)
     if (folder := keras_folder(handle)) is not None:
         # It builds Keras layers, which the command line and other families do without.
         from hub_modules.loading.keras_hub import load_keras_hub
 
-        if classification_token:
-            _check_takes_token(handle, None, execution)
-        return load_keras_hub(
-            folder,
-            os.fspath(handle),
-            execution,
-            preprocessor,
-            dtype,
-            pretrained,
-            keep_layers,
-        )
+        asked.check_token(None)
+        return load_keras_hub(folder, handle, execution, preprocessor, asked.dtype, *given)
     if is_word_vectors(handle):
-        refuse_keep_layers(keep_layers, f"module {handle}", "word vectors")
+        refuse_keep_layers(asked.keep_layers, f"module {handle}", "word vectors")
         _check_options_of_word_vectors(handle, execution, preprocessor)
-        if classification_token:
-            _check_takes_token(handle, None, execution)
-        return load_word_vectors(find_module(handle), dtype, pretrained)
+        asked.check_token(None)
+        return load_word_vectors(find_module(handle), asked.dtype, asked.pretrained)
     if (folder := native_folder(handle)) is not None:
         from hub_modules.loading.huggingface import load_huggingface
 
-        if classification_token:
-            _check_takes_token(handle, family_of(folder), execution)
-        return load_huggingface(
-            folder,
-            os.fspath(handle),
-            execution,
-            preprocessor,
-            {"dtype": dtype} | ({"new_rows": 1} if classification_token else {}),
-            pretrained,
-            keep_layers,
-        )
-    module = verified_module(handle, trust)
-    preprocessing = None if preprocessor is None else verified_preprocessor(preprocessor, trust)
+        asked.check_token(family_of(folder))
+        return load_huggingface(folder, handle, execution, preprocessor, asked.options, *given)
+    return None
+
+
+def _of_module(asked: _Asked) -> LoadedModule:
+    """What is loaded from a module, which is verified first."""
+    where, trust = f"module {asked.handle}", asked.trust
+    module = verified_module(asked.handle, trust)
+    preprocessing = None
+    if asked.preprocessor is not None:
+        preprocessing = verified_preprocessor(asked.preprocessor, trust)
     from_files = _native_way(module.folder, module.manifest)
-    if execution == "native" and from_files is None:
+    if asked.execution == "native" and from_files is None:
         raise ConfigError(
-            f"module {handle}: its variables are not recognised, so it cannot run natively; "
+            f"{where}: its variables are not recognised, so it cannot run natively; "
             "use execution='saved_model', or convert the original weights with "
             "`tf-adapt module convert`"
         )
-    if classification_token:
-        _check_takes_token(handle, module.manifest and module.manifest.kind, execution)
     kind = None if module.manifest is None else module.manifest.kind
-    if execution == "saved_model" and kind and FAMILIES[kind].program_takes_texts:
+    asked.check_token(kind)
+    if asked.execution == "saved_model" and kind and FAMILIES[kind].program_takes_texts:
         raise ConfigError(
-            f"module {handle}: expected execution native or none for an AWD-LSTM, whose program "
+            f"{where}: expected execution native or none for an AWD-LSTM, whose program "
             "takes texts alone, got saved_model; leave execution out"
         )
-    if execution == "saved_model" or from_files is None:
-        _check_has_weights(handle, pretrained)
-        refuse_keep_layers(keep_layers, f"module {handle}", "the module's own program")
-        check_trusted(module.content, trust, f"module {handle}")
+    if asked.execution == "saved_model" or from_files is None:
+        _check_has_weights(asked.handle, asked.pretrained)
+        refuse_keep_layers(asked.keep_layers, where, "the module's own program")
+        check_trusted(module.content, trust, where)
         loaded = load_black_box(module, preprocessing)
+    elif from_files is load_tf1_elmo:
+        refuse_keep_layers(asked.keep_layers, where, "an ELMo")
+        loaded = load_tf1_elmo(module, preprocessing, asked.options, asked.pretrained)
     else:
-        options = {"dtype": dtype}
-        options |= {"new_rows": 1} if classification_token else {}
-        if from_files is load_tf1_elmo:
-            refuse_keep_layers(keep_layers, f"module {handle}", "an ELMo")
-            loaded = load_tf1_elmo(module, preprocessing, options, pretrained)
-        else:
-            loaded = from_files(module, preprocessing, options, pretrained, keep_layers)
+        given = (asked.options, asked.pretrained, asked.keep_layers)
+        loaded = from_files(module, preprocessing, *given)
     if module.manifest is None or loaded.execution == "saved_model":
         remember(module.content)
     if preprocessing is not None:
@@ -173,18 +207,6 @@ def _check_has_weights(handle: str | os.PathLike, pretrained: bool) -> None:
         raise ConfigError(
             f"module {handle}: pretrained=False (encoder.pretrained: false) needs the native "
             "encoder, got the module's own program, which has no other weights"
-        )
-
-
-def _check_takes_token(
-    handle: str | os.PathLike, family: str | None, execution: str | None
-) -> None:
-    takes = family is not None and FAMILIES[family].takes_token
-    if not takes or execution == "saved_model":
-        raise ConfigError(
-            f"module {handle}: classification_token=True (encoder.classification_token) needs a "
-            f"causal module that runs natively, got kind {family or 'none of ours'}, execution "
-            f"{execution or 'native where possible'}; leave it out"
         )
 
 
