@@ -16,6 +16,7 @@ ENVIRONMENTS = {
     "ours": (None, "'.[convert,int8]'"),
     "pytorch": ("TF_ADAPT_ORACLES_PYTHON", "-r requirements/oracles.txt"),
     "optimum": ("TF_ADAPT_OPTIMUM_PYTHON", "-r requirements/optimum.txt"),
+    "setfit": ("TF_ADAPT_SETFIT_PYTHON", "-r requirements/setfit.txt"),
     "addons": ("TF_ADAPT_ADDONS_PYTHON", "-r requirements/addons.txt"),
 }
 
