@@ -18,7 +18,6 @@ from hub_modules.sources.bert_layout import bert_config, bert_settings, bert_sha
 from hub_modules.sources.folder import (
     SPECIAL_PIECES,
     read_json,
-    read_vocabulary,
 )
 from hub_modules.sources.huggingface_files import (
     ACTIVATIONS,
@@ -28,7 +27,7 @@ from hub_modules.sources.huggingface_files import (
 )
 from hub_modules.sources.names import Row, Table, check, expand, to_foreign, to_ours
 from hub_modules.sources.safetensors_file import open_weights, weights_file
-from hub_modules.sources.tokenizer_files import read_tokenizer_files, word_piece_casing
+from hub_modules.sources.tokenizer_files import read_tokenizer_files, word_piece_casing, word_pieces
 
 _SELF, _ATTENTION = "encoder.layer.{layer}.attention.self", "encoder.layer.{layer}.attention"
 
@@ -98,7 +97,8 @@ _OTHERS = {
 
 
 def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
-    """Reads a folder with `config.json`, `model.safetensors`, `vocab.txt`.
+    """Reads a folder with `config.json`, `model.safetensors`, and `vocab.txt` or
+    `tokenizer.json`.
 
     The masked language model's output layer is read if it is complete and tied to the word
     embeddings: from `cls.predictions.*` in `model.safetensors`, or from `heads.safetensors`.
@@ -117,8 +117,8 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
         return other(folder, lower_case)
     config = _config(settings, config_path)
     rows = config["vocabulary_size"]
-    vocabulary = read_vocabulary(folder / "vocab.txt", rows)
     files = read_tokenizer_files(folder, "bert")
+    vocabulary = word_pieces(files, rows)
     lower_case = word_piece_casing(files, lower_case, rows, SPECIAL_PIECES)
     weights, left_out = _read_weights(weights_file(folder), table_rows(config))
     output_layer, used, unused = _output_layer(folder, config, weights)

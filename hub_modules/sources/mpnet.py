@@ -11,7 +11,7 @@ from hub_modules.native.relative.mpnet import UNUSED_POSITIONS
 from hub_modules.preprocess.bert import MPNET_TOKENS
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.bert_layout import bert_config, bert_settings, bert_shapes
-from hub_modules.sources.folder import read_json, read_vocabulary, setting
+from hub_modules.sources.folder import read_json, setting
 from hub_modules.sources.huggingface_files import (
     ACTIVATIONS,
     Beside,
@@ -20,7 +20,7 @@ from hub_modules.sources.huggingface_files import (
 )
 from hub_modules.sources.names import Row, Table, expand, to_foreign
 from hub_modules.sources.safetensors_file import read_weights, weights_file
-from hub_modules.sources.tokenizer_files import read_tokenizer_files, word_piece_casing
+from hub_modules.sources.tokenizer_files import read_tokenizer_files, word_piece_casing, word_pieces
 from hub_modules.storage.json_files import checked
 
 MODEL_TYPE = "mpnet"
@@ -67,7 +67,8 @@ LEFT_OUT = re.compile(r"lm_head\.|classifier\.|qa_outputs\.|embeddings\.position
 
 
 def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
-    """Reads a folder with `config.json`, `model.safetensors`, `vocab.txt`.
+    """Reads a folder with `config.json`, `model.safetensors`, and `vocab.txt` or
+    `tokenizer.json`.
 
     Args:
         lower_case: needed where the tokenizer's files are missing or do not record it.
@@ -79,8 +80,8 @@ def read(path: str | Path, lower_case: bool | None = None) -> ModuleSource:
     folder = Path(path)
     config = _config(read_json(folder / "config.json"), folder / "config.json")
     rows, special = config["vocabulary_size"], tuple(MPNET_TOKENS.values())
-    vocabulary = read_vocabulary(folder / "vocab.txt", rows, special)
     files = read_tokenizer_files(folder, MODEL_TYPE)
+    vocabulary = word_pieces(files, rows, special)
     casing = word_piece_casing(files, lower_case, rows, special)
     weights, left_out = read_weights(weights_file(folder), table_rows(config), PREFIX, LEFT_OUT)
     return ModuleSource("mpnet", config, weights, vocabulary, casing, left_out=tuple(left_out))

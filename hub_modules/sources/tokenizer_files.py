@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from hub_modules.errors import ArtifactError
-from hub_modules.sources.folder import lower_casing, read_json, setting
+from hub_modules.sources.folder import (
+    SPECIAL_PIECES,
+    check_vocabulary,
+    lower_casing,
+    read_json,
+    read_vocabulary,
+    setting,
+)
 
 CONFIG, FAST, OLD_ADDED = "tokenizer_config.json", "tokenizer.json", "added_tokens.json"
 _LARGEST_FAST = 64 * 2**20  # those of XLM-RoBERTa have 17 MiB
@@ -195,6 +202,32 @@ def added_tokens(
         _refuse_rules(token, where, ("single_word", "lstrip", "rstrip")[: 1 + 2 * blanks_count])
         (normalized if token.get("normalized", True) else as_written)[content] = number
     return as_written, normalized
+
+
+def word_pieces(
+    files: TokenizerFiles, rows: int, special: Sequence[str] = SPECIAL_PIECES
+) -> list[str]:
+    """The pieces of `vocab.txt`; without it those of `tokenizer.json`, which newer versions of
+    transformers save alone.
+
+    Args:
+        rows: rows of the embedding table.
+
+    Raises:
+        ArtifactError: as `read_vocabulary`; the ids are not 0, 1, 2, …
+    """
+    path = files.folder / "vocab.txt"
+    if path.is_file() or not files.fast:
+        return read_vocabulary(path, rows, special)
+    where, model = files.folder / FAST, files.fast.get("model")
+    ids = model.get("vocab") if isinstance(model, dict) else None
+    numbers = list(ids.values()) if isinstance(ids, dict) else [None]
+    if any(type(n) is not int for n in numbers) or sorted(numbers) != list(range(len(numbers))):
+        raise ArtifactError(
+            f"{where}: model.vocab: expected a section of word pieces with the ids 0, 1, 2, …, got "
+            "something else; add vocab.txt, or save the tokenizer again"
+        )
+    return check_vocabulary(sorted(ids, key=ids.get), rows, str(where), special)
 
 
 def word_piece_casing(

@@ -1,3 +1,4 @@
+import json
 import shutil
 
 import ml_dtypes
@@ -111,6 +112,19 @@ def test_casing_comes_from_the_tokenizer_or_the_user(folder):
     assert huggingface.read(folder, lower_case=False).lower_case is False
     with pytest.raises(ArtifactError, match="--lower-case or --cased"):
         huggingface.read(folder)
+
+
+def test_the_vocabulary_of_tokenizer_json_alone(tiny_bert, tmp_path, assert_same_source):
+    """As transformers 5 saves it."""
+    huggingface.write(tiny_bert, tmp_path / "new")
+    (tmp_path / "new" / "vocab.txt").unlink()
+    assert_same_source(huggingface.read(tmp_path / "new"), tiny_bert)
+    fast = json.loads((tmp_path / "new" / "tokenizer.json").read_text())
+    ids = fast["model"]["vocab"]
+    for wrong in ({piece: number + 1 for piece, number in ids.items()}, ids | {"[CLS]": "1"}, []):
+        edit_json(tmp_path / "new" / "tokenizer.json", model=fast["model"] | {"vocab": wrong})
+        with pytest.raises(ArtifactError, match="model.vocab: expected a section of word pieces"):
+            huggingface.read(tmp_path / "new")
 
 
 def test_other_tokenizers_are_refused(folder, tiny_bert):
