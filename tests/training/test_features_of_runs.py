@@ -1,4 +1,7 @@
-"""Runs on a frozen encoder: the same bits wherever its features are, and after every accident."""
+"""Runs on a frozen encoder: the same bits wherever its features are, and after every accident.
+
+(From what another head left: encoder/test_shared_features.py.)
+"""
 
 import shutil
 
@@ -47,10 +50,6 @@ def whole(make_config, tmp_path_factory):
     return best_weights(run)
 
 
-def with_head(config, changes):
-    return config.model_copy(update=changes)
-
-
 def best_weights(run) -> dict:
     return checkpoints.load_best(run / "checkpoint").arrays["model"]
 
@@ -74,17 +73,6 @@ def test_on_disk_the_same_bits(make_config, whole, tmp_path):
     train(make_config(cache=cache), tmp_path / "cached")
     check_same(tmp_path / "cached", whole)
     assert len(shards(tmp_path / "cache")) > 3  # of train; one or more of each other split
-
-
-def test_from_what_another_head_left_the_same_bits(make_config, tmp_path, monkeypatch):
-    cache, head = str(tmp_path / "cache"), {"head_pooling": "first"}
-    unscaled = {"head_scaled": False}
-    train(with_head(make_config(cache=cache), unscaled), tmp_path / "of all layers")
-    train(with_head(make_config(), head), tmp_path / "in memory")
-    monkeypatch.setattr(feature_cache, "computed_shards", None)  # the encoder does not run
-    for name, changed in (("first", head), ("pooled", {"head_pooling": None} | unscaled)):
-        train(with_head(make_config(cache=cache, require=True), changed), tmp_path / name)
-    check_same(tmp_path / "first", best_weights(tmp_path / "in memory"))
 
 
 def test_i1_interrupted_while_features_are_computed(make_config, whole, tmp_path, monkeypatch):

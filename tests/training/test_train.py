@@ -134,11 +134,8 @@ def _task():
 
 
 @pytest.mark.slow
-def test_n3_one_seed_one_result_another_seed_another(make_config, whole, tmp_path):
-    train(make_config(), tmp_path / "again")
-    assert same(best_weights(tmp_path / "again"), best_weights(whole))
-    for file in ("history.csv", "predictions/dev.tsv", "task.json"):
-        assert (tmp_path / "again" / file).read_bytes() == (whole / file).read_bytes()
+def test_n3_another_seed_another_result(make_config, whole, tmp_path):
+    """(One seed, one result: faults/test_repeatability.py.)"""
     train(make_config(seed=1, epochs=1), tmp_path / "other")
     assert not same(best_weights(tmp_path / "other"), best_weights(whole))
     assert (tmp_path / "other" / "task.json").read_bytes() == (whole / "task.json").read_bytes()
