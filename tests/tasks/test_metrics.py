@@ -15,9 +15,9 @@ from tf_adapt.tasks.class_metrics import BalancedAccuracy, MacroF1, MatthewsCorr
 from tf_adapt.tasks.metrics import (
     LabelSetF1,
     PearsonCorrelation,
-    SpanF1,
     WordAccuracy,
 )
+from tf_adapt.tasks.span_f1 import SpanF1
 
 SEQEVAL = {
     "IOB1": seqeval.scheme.IOB1,

@@ -21,7 +21,8 @@ from tf_adapt.tasks.losses import (
     SpanCrossEntropy,
     SquaredError,
 )
-from tf_adapt.tasks.metrics import PearsonCorrelation, SpanF1
+from tf_adapt.tasks.metrics import PearsonCorrelation
+from tf_adapt.tasks.span_f1 import SpanF1
 from tf_adapt.tasks.span_search import SpanSearch
 from tf_adapt.tasks.tag_constraints import tag_constraints
 from tf_adapt.tasks.task import Task

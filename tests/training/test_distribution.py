@@ -16,7 +16,8 @@ import tensorflow as tf
 from tf_adapt.heads.concat_pooling import ConcatPoolingHead
 from tf_adapt.tasks.class_metrics import MatthewsCorrelation
 from tf_adapt.tasks.losses import CrossEntropy, SquaredError
-from tf_adapt.tasks.metrics import PearsonCorrelation, SpanF1
+from tf_adapt.tasks.metrics import PearsonCorrelation
+from tf_adapt.tasks.span_f1 import SpanF1
 
 KINDS = ("concat_pooling", "classification", "regression", "tagging")
 TAGS = ["O", "B-A", "I-A", "B-B", "I-B"]

@@ -1,4 +1,4 @@
-"""The scores, costs and curves of a cell's runs. Imports no TensorFlow."""
+"""The scores, failed seeds, costs and curves of a cell's runs. Imports no TensorFlow."""
 
 import shlex
 from dataclasses import asdict, dataclass

@@ -19,9 +19,9 @@ from tf_adapt.tasks.metrics import (
     LabelSetF1,
     PearsonCorrelation,
     Perplexity,
-    SpanF1,
     WordAccuracy,
 )
+from tf_adapt.tasks.span_f1 import SpanF1
 
 if TYPE_CHECKING:  # it imports this table
     from tf_adapt.tasks.task import Task

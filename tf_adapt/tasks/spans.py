@@ -40,7 +40,7 @@ def span_scores(
     A predicted entity is right if a true one has its type, its first and its last word:
     `precision = right / predicted`, `recall = right / true`, `F1 = 2 right / (true + predicted)`;
     0 where undefined. The first three count entities as conlleval does, the last one strictly in
-    the scheme, on both sides (`spans`). The same as `tf_adapt.tasks.metrics.SpanF1`, but exact for
+    the scheme, on both sides (`spans`). The same as `tf_adapt.tasks.span_f1.SpanF1`, but exact for
     sentences that were split for the encoder, if their parts are joined again.
 
     Args:

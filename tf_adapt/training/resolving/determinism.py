@@ -8,7 +8,11 @@ from tf_adapt.config.sections import Config
 
 
 def set_seed(config: Config) -> None:
-    """Sets the seed of Keras, and makes operations deterministic where they can be."""
+    """Sets the seed of Keras, and makes operations deterministic where they can be.
+
+    From Keras' seed each initializer, and the generator of each dropout, takes its own as it is
+    made; the generators are saved with the weights.
+    """
     keras.utils.set_random_seed(config.training.seed)
     if _may_be_deterministic(config):
         tf.config.experimental.enable_op_determinism()
