@@ -22,6 +22,8 @@ INT8 = [*OPENVINO, "nncf>=3.0"]
 POOL = ["statsmodels>=0.14.2"]
 # The search for settings.
 SEARCH = ["optuna>=5,<6"]
+# Runs as jobs of a Slurm cluster.
+SLURM = ["submitit>=1.5,<2"]
 # The HTTP server.
 SERVE = ["prometheus-client>=0.20", "starlette>=0.40", "uvicorn>=0.30,<1"]
 DOCS = ["mkdocs>=1.6,<2", "mkdocs-click>=0.9", "mkdocs-material>=9.7", "mkdocstrings[python]>=1.0"]
@@ -93,7 +95,8 @@ setup(
         "pool": POOL,
         "search": SEARCH,
         "serve": SERVE,
-        "test": TEST + CONVERT + INT8 + POOL + SEARCH + SERVE,
+        "slurm": SLURM,
+        "test": TEST + CONVERT + INT8 + POOL + SEARCH + SERVE + SLURM,
         # What a user would pick instead, for timing side by side.
         "bench": ["torch==2.13.0", "transformers>=5"],
         # The site: `make docs`.

@@ -25,10 +25,20 @@ def free_memory(root: Path = ROOT) -> int | None:
     return min(limits, default=None)
 
 
+def gpus(root: Path = ROOT) -> list[str]:
+    """The ids of the visible NVIDIA GPUs, found without loading TensorFlow."""
+    names = [path.name.removeprefix("nvidia") for path in (root / "dev").glob("nvidia[0-9]*")]
+    there = sorted(filter(str.isdecimal, names), key=int)
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is None or not there:
+        return there
+    listed = [name.strip() for name in visible.split(",")]
+    return list(filter(None, listed[: listed.index("-1")] if "-1" in listed else listed))
+
+
 def has_gpu(root: Path = ROOT) -> bool:
-    """Whether there is a visible NVIDIA GPU, found without loading TensorFlow."""
-    hidden = os.environ.get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1")
-    return not hidden and any((root / "dev").glob("nvidia[0-9]*"))
+    """Whether there is a visible NVIDIA GPU."""
+    return bool(gpus(root))
 
 
 def _control_groups(root: Path, controller: str) -> Iterator[Path]:

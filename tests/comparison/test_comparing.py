@@ -20,6 +20,7 @@ from tf_adapt.commands.main import cli
 from tf_adapt.comparison import comparing
 from tf_adapt.comparison.diagnosis import diagnosing
 from tf_adapt.comparison.diagnosis.causes import CAUSES
+from tf_adapt.comparison.execution.executors import Resources
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
@@ -58,7 +59,7 @@ def whole(config_writer, tmp_path_factory):
     folder = tmp_path_factory.mktemp("comparison")
     path, out = config_writer(folder)(), folder / "whole"
     # A tiny module with random weights answers one and the same: it is not above the baseline.
-    content = compare(load_comparison(path), out, export_anyway=True, jobs=2)
+    content = compare(load_comparison(path), out, export_anyway=True, resources=Resources(jobs=2))
     return path, out, content, said(out)
 
 

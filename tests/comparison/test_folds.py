@@ -10,6 +10,7 @@ import pytest
 
 from tf_adapt.comparison.answers import fold_of_examples
 from tf_adapt.comparison.comparing import compare
+from tf_adapt.comparison.execution.executors import Resources
 from tf_adapt.comparison.execution.fold_outcomes import FoldOutcomes
 from tf_adapt.comparison.execution.runs import remember_failure
 from tf_adapt.comparison.extending import extensions
@@ -341,7 +342,7 @@ def test_v7_each_text_is_scored_by_a_model_that_did_not_see_it(in_a_file, tiny_b
     frozen = {"encoders": [str(tiny_bert)], "adaptations": ["feature_extraction"]}
     comparison = in_a_file(60, **frozen, heads=["linear"], folds=2)
     out, cache = tmp_path / "out", tmp_path / "cache"
-    content = compare(comparison, out, jobs=2, cache=cache, export_anyway=True)
+    content = compare(comparison, out, resources=Resources(jobs=2), cache=cache, export_anyway=True)
     assert (content.folds, content.seeds, content.items.count) == (2, [0, 1], 60)
     assert len(list(cache.glob("*/features"))) == 1
     gold = {record.text_a: record.label for record in comparison_splits(settled(comparison)).pool}
@@ -372,7 +373,7 @@ def test_v7_each_text_is_scored_by_a_model_that_did_not_see_it(in_a_file, tiny_b
     assert "errors.csv, beside this report" in (out / "report.md").read_text("utf-8")
     card = (out / content.verdict.exported / "README.md").read_text("utf-8")
     assert "from the same procedure has" in card and "repeats of 2 folds" in card
-    again = compare(comparison, out, jobs=2, cache=cache, export_anyway=True)
+    again = compare(comparison, out, resources=Resources(jobs=2), cache=cache, export_anyway=True)
     assert replace(again, command="") == replace(content, command="")
     with pytest.raises(ConfigError, match="compare.folds: expected 2 as when this comparison was"):
         compare(replace(comparison, folds=3), out)

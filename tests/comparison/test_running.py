@@ -4,14 +4,16 @@ import io
 import json
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import finished_runs
 import pytest
 
 from tf_adapt import __version__
-from tf_adapt.comparison.execution import running
+from tf_adapt.comparison.execution import local, running
+from tf_adapt.comparison.execution.local import LocalExecutor, Worker
 from tf_adapt.comparison.execution.outcomes import Outcomes
-from tf_adapt.comparison.execution.running import Worker
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs import run_folder
 
@@ -60,16 +62,16 @@ def test_a_run_that_another_process_holds_is_one_of_the_jobs(
     outcomes_of, tmp_path, monkeypatch, held
 ):
     outcomes = outcomes_of()
-    monkeypatch.setattr(running, "POLL_SECONDS", 0)
+    monkeypatch.setattr(LocalExecutor, "poll_seconds", 0)
     at_work, most, finished = [], [], []
 
-    def start(run, threads):
+    def start(run, threads, gpus):
         run.folder.mkdir(parents=True, exist_ok=True)
         at_work.append(run.folder)
         most.append(len(at_work))
         return Quick(run, at_work)
 
-    monkeypatch.setattr(running, "_start", start)
+    monkeypatch.setattr(local, "_start", start)
     orphan = run_folder.locked(next(outcomes.waiting()).folder)
 
     def one_more():
@@ -79,7 +81,8 @@ def test_a_run_that_another_process_holds_is_one_of_the_jobs(
 
     if held:
         orphan.__enter__()
-    running.run_all(outcomes, 2, 1, tmp_path, Silent(one_more))
+    executor = LocalExecutor([None, None], 1, tmp_path)
+    running.run_all(outcomes, executor, Silent(one_more))
     assert max(most) == 2 - held
     assert len(finished) == 4  # three trials, and the seed with the chosen rate
     assert next(outcomes.waiting(), None) is None
@@ -92,19 +95,57 @@ def test_a_process_stays_with_its_cell_and_a_new_one_takes_an_untouched_cell(out
     first, second, _, other = waiting[:4]
     assert (first.cell, second.cell, other.cell) == (tuned, tuned, frozen)
     worker = Worker(process=None, run=first)
-    assert running._next(waiting[1:], [], [worker]) == (second, worker)
-    assert running._next(waiting[1:], [worker], []) == (other, None)
-    assert running._next([second], [worker], []) == (second, None)
-    assert running._next([other], [], [worker]) == (other, None)
+    executor = LocalExecutor([None, None], 1, Path())
+    executor.idle = [worker]
+    assert executor.choice(waiting[1:]) == second
+    executor.idle, executor.at_work = [], [worker]
+    assert executor.choice(waiting[1:]) == other
+    assert executor.choice([second]) == second
 
 
 def test_threads_of_a_process_are_those_of_the_comparison(outcomes_of, monkeypatch):
     started = {}
     monkeypatch.setenv("TF_NUM_INTRAOP_THREADS", "7")
-    monkeypatch.setattr(running.subprocess, "Popen", lambda command, **given: started.update(given))
-    running._start(next(outcomes_of().waiting()), 2)
+    monkeypatch.setattr(local.subprocess, "Popen", lambda command, **given: started.update(given))
+    local._start(next(outcomes_of().waiting()), 2)
     names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
     assert [started["env"][name] for name in names] == ["2", "2"]
+
+
+def test_each_process_at_a_time_sees_gpus_of_its_own(outcomes_of, tmp_path, monkeypatch):
+    outcomes = outcomes_of(["fine_tuning", "feature_extraction"])
+    seen = tmp_path / "seen.txt"
+    printing = (
+        "import os, sys\n"
+        "names = 'CUDA_VISIBLE_DEVICES', 'TF_FORCE_GPU_ALLOW_GROWTH'\n"
+        f"open({str(seen)!r}, 'a').write(' '.join(map(os.environ.get, names)) + '\\n')\n"
+        "sys.stdin.read()"
+    )
+    start = subprocess.Popen
+    command = [sys.executable, "-c", printing]
+    monkeypatch.setattr(local.subprocess, "Popen", lambda _, **given: start(command, **given))
+    executor = LocalExecutor(["0", "1"], 1, tmp_path)
+    first, *others = outcomes.waiting()
+
+    def seen_after(run) -> list[str]:
+        before = len(seen.read_text().splitlines()) if seen.exists() else 0
+        executor.start(run)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            lines = seen.read_text().splitlines() if seen.exists() else []
+            if len(lines) > before:
+                return lines
+            time.sleep(0.05)
+        raise AssertionError("the process printed nothing")
+
+    assert seen_after(first) == ["0 true"]
+    second = executor.choice(others)
+    assert seen_after(second) == ["0 true", "1 true"] and executor.room == 0
+    # The first is finished: its process, which is idle, gives its GPU to one of another cell.
+    assert executor.ended(lambda run: run == first) == [(first, 0)]
+    third = next(run for run in others if run.cell == second.cell and run != second)
+    assert seen_after(third) == ["0 true", "1 true", "0 true"]
+    executor.stop()
 
 
 def test_a_worker_does_what_it_is_told_until_one_fails(tmp_path):

@@ -13,6 +13,7 @@ from tf_adapt.comparison import winner_export, written_report
 from tf_adapt.comparison.cell_results import seed_results
 from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.execution import running
+from tf_adapt.comparison.execution.executors import Resources
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.runs import remember_failure
 from tf_adapt.comparison.plan.cells import different_settings
@@ -331,7 +332,7 @@ def test_texts_for_a_teacher_to_come_are_read_before_anything_is_trained(student
     content, message = BAD_TEXTS[1]
     texts.write_text(content, "utf-8")
     with pytest.raises(DataError, match=message):
-        compare(comparison, tmp_path / "out", jobs=1)
+        compare(comparison, tmp_path / "out", resources=Resources(jobs=1))
     assert not (tmp_path / "out").exists()
 
 
@@ -476,9 +477,9 @@ def made(config_writer, tiny_bert, tmp_path_factory):
         patch.chdir(folder)
         patch.setattr(running, "_hand_over", killed)
         with pytest.raises(TrainingError, match="was ended by signal 9"):
-            compare(load_comparison(path), out, jobs=1)
+            compare(load_comparison(path), out, resources=Resources(jobs=1))
         patch.setattr(running, "_hand_over", hand_over)
-        content = compare(load_comparison(path), out, jobs=1)
+        content = compare(load_comparison(path), out, resources=Resources(jobs=1))
     return write, out, content
 
 
@@ -515,7 +516,7 @@ def test_i1_a_comparison_is_killed_while_the_start_trains(beside, tmp_path):
     path = write(SIGNALS, seeds=2)
     first.write_text(text.replace("seed: 7", "seed: 8"), "utf-8")
     with pytest.raises(ConfigError, match="begun with another config of start_first: training.se"):
-        compare(load_comparison(path), out, jobs=1)
+        compare(load_comparison(path), out, resources=Resources(jobs=1))
     first.write_text(text, "utf-8")
 
 
@@ -540,9 +541,13 @@ def test_an_ensemble_and_its_student_are_cells(beside):
     )
     for changed in ({"leave_out_parts": 3}, {"ensemble": 2}, {}):
         with pytest.raises(ConfigError, match="the ensembles have changed since .*parts"):
-            compare(load_comparison(write(SIGNALS | {"parts": changed}, seeds=2)), out, jobs=1)
+            compare(
+                load_comparison(write(SIGNALS | {"parts": changed}, seeds=2)),
+                out,
+                resources=Resources(jobs=1),
+            )
     comparison = load_comparison(write(SIGNALS, seeds=2))
-    assert compare(comparison, out, jobs=1).signals == content.signals
+    assert compare(comparison, out, resources=Resources(jobs=1)).signals == content.signals
     outcomes = Outcomes(comparison, out)
     run = outcomes.run(named(comparison)["after_pairs"], 1e-2, 0)
     other = replace(outcomes.run(named(comparison)["small"], 1e-2, 0), teacher=run)

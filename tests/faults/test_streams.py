@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from tf_adapt.commands.main import cli
-from tf_adapt.comparison.execution import running
+from tf_adapt.comparison.execution import local
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.plan.settings import load_comparison
@@ -127,7 +127,7 @@ def test_programs_in_the_current_folder_are_not_run(tmp_path, monkeypatch):
     outcomes = Outcomes(settled(load_comparison(config)), tmp_path / "out")
     run = next(outcomes.waiting())
     monkeypatch.chdir(tmp_path)
-    worker = running._start(run, 1)
+    worker = local._start(run, 1)
     worker.stdin.close()
     assert worker.wait(60) == 0, run.log.read_text()
     from tf_adapt.comparison import winner_export

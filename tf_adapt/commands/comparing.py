@@ -28,8 +28,19 @@ UNDECIDED = 6
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
-    help="Processes at a time; by default as many as cores, cells and free memory (3 GB each) "
+    help="Runs at a time; by default as many as cores, cells, free memory (3 GB each) and GPUs "
     "allow. Scores do not depend on it.",
+)
+@click.option(
+    "--gpus-per-run",
+    type=float,
+    help="1 by default where there are GPUs; 0.5 lets two runs share one.",
+)
+@click.option(
+    "--slurm",
+    metavar="KEY=VALUE,…",
+    help="Runs are jobs of a Slurm cluster, with these options of sbatch, such as "
+    "partition=gpu,time=120 (minutes); DIR is on a shared file system.",
 )
 @click.option(
     "--cache", type=PATH, metavar="DIR", help="Keeps the features of frozen encoders for others."
@@ -56,6 +67,8 @@ def compare(
     out: str | None,
     seeds: int | None,
     jobs: int | None,
+    gpus_per_run: float | None,
+    slurm: str | None,
     cache: str | None,
     export_anyway: bool,
     final: bool,
@@ -79,13 +92,35 @@ def compare(
         _show_cells(comparison, as_json)
         return 0
     from tf_adapt.comparison.comparing import compare as compare_cells
+    from tf_adapt.comparison.execution.executors import Resources, check_gpus_per_run
     from tf_adapt.report.content import to_json
     from tf_adapt.report.lines import comparison_lines
 
+    check_gpus_per_run("--gpus-per-run", gpus_per_run)
+    resources = Resources(jobs, gpus_per_run, _options("--slurm", slurm))
     command = shlex.join(["tf-adapt", *sys.argv[1:]])
-    content = compare_cells(comparison, out, jobs, cache, command, export_anyway, final)
+    content = compare_cells(comparison, out, resources, cache, command, export_anyway, final)
     print_result(to_json(content), comparison_lines(content, out), as_json)
     return UNDECIDED if strict and not content.verdict.decided else 0
+
+
+def _options(name: str, text: str | None) -> dict[str, str | int] | None:
+    """`a=b,c=1` as a dict, whole numbers as such; None of None.
+
+    Raises:
+        ConfigError: the text has another form.
+    """
+    from tf_adapt.errors import ConfigError
+
+    if text is None:
+        return None
+    options: dict[str, str | int] = {}
+    for part in filter(None, text.split(",")):
+        key, equals, value = part.partition("=")
+        if not (key.strip() and equals):
+            raise ConfigError(f"{name}: expected KEY=VALUE,…, got {text!r}")
+        options[key.strip()] = int(value) if value.strip().isdecimal() else value.strip()
+    return options
 
 
 def _show_cells(comparison, as_json: bool) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tf_adapt.comparison.cell_results import SCORED_ON
 from tf_adapt.comparison.diagnosis.diagnosing import kept_diagnosis
 from tf_adapt.comparison.execution.display import Display
-from tf_adapt.comparison.execution.jobs import jobs_at_once, machine_in_words
+from tf_adapt.comparison.execution.executors import Resources, executor_for, machine_in_words
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.running import run_all
 from tf_adapt.comparison.extending import extend, outcomes_of
@@ -31,7 +31,7 @@ from tf_adapt.runs.run_folder import locked
 def compare(
     comparison: Comparison,
     out: str | Path,
-    jobs: int | None = None,
+    resources: Resources | None = None,
     cache: str | Path | None = None,
     command: str = "",
     export_anyway: bool = False,
@@ -48,8 +48,8 @@ def compare(
     Args:
         out: the folder of the comparison; finished runs in it are kept. A later call may add
             cells, rates and seeds.
-        jobs: parallel processes, by default as many as cores, cells and memory allow; scores do
-            not depend on it.
+        resources: where runs are executed; by default in as many processes of this machine as
+            cores, cells, memory and GPUs allow. Scores do not depend on it.
         cache: folder for the features of frozen encoders; by default that of the config, else a
             temporary one inside `out`.
         command: the command line, for the report.
@@ -79,8 +79,9 @@ def compare(
             features = Path(kept or out / "features").absolute()
 
             def run(outcomes: Outcomes) -> None:
-                at_once = jobs or jobs_at_once(outcomes.unfinished_cells(), comparison.threads)
-                run_all(outcomes, at_once, comparison.threads, features, display)
+                unfinished, threads = outcomes.unfinished_cells(), comparison.threads
+                executor = executor_for(resources or Resources(), unfinished, threads, features)
+                run_all(outcomes, executor, display)
 
             extend(comparison, splits, out, run, display.say_once)
             outcomes = outcomes_of(comparison, out)

@@ -14,6 +14,7 @@ from hub_modules.storage.files import sha256
 from hub_modules.storage.strict_yaml import KeyPath, read_yaml
 from tf_adapt.comparison import comparing, record
 from tf_adapt.comparison.comparison_result import ComparisonResult
+from tf_adapt.comparison.execution.executors import Resources, check_gpus_per_run
 from tf_adapt.comparison.extending import outcomes_of
 from tf_adapt.comparison.plan.settings import comparison_from
 from tf_adapt.config.plain_values import plain_values
@@ -37,6 +38,8 @@ def compare(
     kind: str | None = None,
     columns: Mapping[str, str] | None = None,
     search: Mapping[str, Any] | None = None,
+    gpus_per_run: float | None = None,
+    slurm: Mapping[str, Any] | None = None,
     export_anyway: bool = False,
     final: bool = False,
 ) -> ComparisonResult:
@@ -63,7 +66,7 @@ def compare(
         out: the folder of the comparison: a new one, or one of the same data and config, to which
             cells, learning rates and seeds may be added.
         seeds: overrides `compare.seeds`.
-        jobs: parallel processes; by default as many as cores, cells and free memory (3 GB each)
+        jobs: runs at a time; by default as many as cores, cells, free memory (3 GB each) and GPUs
             allow. Scores do not depend on it.
         train, dev, test: data in memory instead of the config's, in the forms that `ta.batches`
             takes: a pandas frame, a dict of columns, rows in a list, `(texts, labels)`. Without
@@ -76,6 +79,9 @@ def compare(
             `label`, and `group` for related examples. Other columns are ignored.
         search: the section `compare.search`, such as `{"trials": 20, "space": "paper"}`, where the
             config has none.
+        gpus_per_run: 1 by default where there are GPUs; 0.5 lets two runs share one.
+        slurm: options of `sbatch` (`{"partition": "gpu", "time": 120}`, minutes): runs are jobs of
+            a Slurm cluster.
         export_anyway: exports even if no cell is shown to be above the baseline.
         final: one analysis at the whole level of 5 %, after which nothing may be added.
 
@@ -86,7 +92,7 @@ def compare(
         ArtifactError, TrainingError: a run failed; the folder holds other files.
         KeyboardInterrupt: once the runs have saved their state; the same call resumes them.
     """
-    _check_jobs(jobs)
+    resources = _resources(jobs, gpus_per_run, slurm)
     out = Path(out).absolute()
     content, where, locations = _read(config)
     texts = _file_texts({"train": train, "dev": dev, "test": test}, content, kind, columns)
@@ -107,7 +113,7 @@ def compare(
     compared = comparing.compare(
         comparison,
         out,
-        jobs,
+        resources,
         command=shlex.join(command),
         export_anyway=export_anyway,
         final=final,
@@ -121,9 +127,13 @@ def compare(
     return ComparisonResult(compared, outcomes_of(record.as_begun(comparison, out), out))
 
 
-def _check_jobs(jobs: int | None) -> None:
+def _resources(
+    jobs: int | None, gpus_per_run: float | None, slurm: Mapping[str, Any] | None
+) -> Resources:
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
         raise ConfigError(f"jobs: expected a whole number from 1, or None, got {jobs!r}")
+    check_gpus_per_run("gpus_per_run", gpus_per_run)
+    return Resources(jobs, gpus_per_run, None if slurm is None else dict(slurm))
 
 
 def _read(config: str | Path | Mapping) -> tuple[Any, str, dict[KeyPath, str]]:

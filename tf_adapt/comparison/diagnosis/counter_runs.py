@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hub_modules.storage.files import sha256, write_text
-from tf_adapt.comparison.execution.running import GRACE_SECONDS, POLL_SECONDS, check_ended
+from tf_adapt.comparison.execution.local import GRACE_SECONDS, check_ended
 from tf_adapt.config.reading import dump_config
 from tf_adapt.config.sections import Config
 from tf_adapt.errors import TrainingError
@@ -69,7 +69,7 @@ class Trainer:
         process = self._running()
         process.stdin.write((json.dumps([arguments, str(log)]) + "\n").encode())
         while metrics is None and process.poll() is None:
-            time.sleep(POLL_SECONDS)
+            time.sleep(LocalExecutor.poll_seconds)
             metrics = run_folder.finished_metrics(folder)
         if metrics is not None:
             return metrics

@@ -4,14 +4,17 @@ A run is one call of `tf-adapt train`; its folder tells whether it has finished.
 marked by a file beside its folder, since it would diverge again.
 """
 
+import contextlib
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from hub_modules.storage.files import write_text
 from hub_modules.storage.strict_yaml import float_text
 from tf_adapt.comparison.plan.cells import Cell
+from tf_adapt.errors import ArtifactError
 
 # The first seed of the members of ensembles: beyond all others.
 MEMBERS_SEED = 2000
@@ -204,3 +207,17 @@ def config_name(cell: Cell) -> str:
 def remember_failure(run: CellRun, message: str) -> None:
     """Marks a run as diverged."""
     write_text(run.failure, message + "\n")
+
+
+@contextlib.contextmanager
+def log_of(run: CellRun) -> Iterator[IO[bytes]]:
+    """A run's log, opened for appending."""
+    try:
+        run.log.parent.mkdir(parents=True, exist_ok=True)
+        with open(run.log, "ab") as log:
+            yield log
+    except OSError as error:
+        raise ArtifactError(
+            f"{run.log}: the run cannot be started ({error.strerror}); free space or memory, or "
+            "choose another --out"
+        ) from None

@@ -1,0 +1,111 @@
+"""What executes the runs of a comparison: this machine, or a cluster.
+
+An executor is given runs and says which of them have ended; it knows nothing of what a comparison
+is. All that lasts is in run folders, so that any of them goes on where another stopped.
+"""
+
+import os
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from hub_modules.storage.machine import gpus
+from tf_adapt.comparison.execution.jobs import jobs_at_once, shares
+from tf_adapt.comparison.execution.local import LocalExecutor
+from tf_adapt.comparison.execution.runs import CellRun
+from tf_adapt.comparison.execution.slurm import SlurmExecutor
+from tf_adapt.errors import ConfigError
+
+# Jobs in a cluster's queue, by default.
+MOST_QUEUED = 256
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Where the runs of a comparison are executed.
+
+    Attributes:
+        jobs: runs at a time; None: as many as the machine allows, or a queue takes.
+        gpus_per_run: 1, more, or a fraction, so that several runs share a GPU; None: 1 where this
+            machine has GPUs.
+        slurm: options of `sbatch`, for a Slurm cluster; None: this machine.
+    """
+
+    jobs: int | None = None
+    gpus_per_run: float | None = None
+    slurm: Mapping[str, str | int] | None = None
+
+
+class Executor(Protocol):
+    """Executes runs, several at a time.
+
+    Attributes:
+        poll_seconds: between two looks at what has ended.
+        running: the runs that were started and have not ended.
+        room: how many more it takes now.
+    """
+
+    poll_seconds: float
+
+    @property
+    def running(self) -> list[CellRun]: ...
+
+    @property
+    def room(self) -> int: ...
+
+    def choice(self, waiting: Sequence[CellRun]) -> CellRun:
+        """The one that it would start next."""
+
+    def start(self, run: CellRun) -> None:
+        """Takes a run, which begins at the latest with `flush`."""
+
+    def flush(self) -> None:
+        """Nothing more is started before the next look."""
+
+    def ended(self, is_finished: Callable[[CellRun], bool]) -> list[tuple[CellRun, int]]:
+        """The runs that have ended since the last look, with their exit codes (−n: signal n)."""
+
+    def stop(self) -> None:
+        """Ends all runs, once they have saved their state."""
+
+
+def executor_for(resources: Resources, cells: int, threads: int, cache: Path) -> Executor:
+    """The executor of some resources.
+
+    Args:
+        cells: with unfinished runs.
+        threads: of each run; scores depend on them in the last bits.
+        cache: folder of the features of frozen encoders.
+
+    Raises:
+        ConfigError: more runs at a time than there are GPUs for; as `SlurmExecutor`.
+    """
+    if resources.slurm is not None:
+        most = resources.jobs or MOST_QUEUED
+        return SlurmExecutor(resources.slurm, most, resources.gpus_per_run, threads, cache)
+    visible = gpus()
+    devices = shares(visible, resources.jobs, resources.gpus_per_run or 1) if visible else [None]
+    most = len(devices) if visible else None
+    jobs = resources.jobs or jobs_at_once(cells, threads, most)
+    return LocalExecutor((devices * jobs)[:jobs], threads, cache)
+
+
+def check_gpus_per_run(name: str, value: float | None) -> None:
+    """Checks a number of GPUs, which may be a fraction below 1.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is not None and not (is_number and (0 < value < 1 or (value >= 1 and value % 1 == 0))):
+        raise ConfigError(
+            f"{name}: expected a fraction below 1, or a whole number from 1, got {value!r}"
+        )
+
+
+def machine_in_words(threads: int) -> str:
+    """The machine, and the threads of a run, for the report."""
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    return f"{machine}, {threads} thread{'s' * (threads > 1)} a run"

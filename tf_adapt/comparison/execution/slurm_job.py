@@ -1,0 +1,80 @@
+"""A run as a job of Slurm: what submitit calls on a node.
+
+Before a job's time is over, or where others go first, Slurm sends a signal to all of its processes:
+the run then saves its state, and the job is put into the queue again.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from hub_modules.storage.files import write_text
+
+POLL_SECONDS, GRACE_SECONDS = 0.2, 60.0
+
+
+@dataclass(frozen=True)
+class Call:
+    """The content of the file that a job is given.
+
+    Attributes:
+        arguments: of `tf-adapt`.
+        log, exit: files for its output, and for its exit code.
+        threads: that it may use.
+    """
+
+    arguments: list[str]
+    log: str
+    exit: str
+    threads: int
+
+
+class RunAsJob:
+    """One run in a process of its own, since TensorFlow keeps the memory of a GPU.
+
+    It is pickled by submitit, and holds nothing; what is to be done is in a file.
+    """
+
+    def __init__(self):
+        self.process: subprocess.Popen | None = None
+
+    def __call__(self, path: str) -> int:
+        """Executes the command of a file; its exit code."""
+        call = Call(**json.loads(Path(path).read_text("utf-8")))
+        names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
+        with open(call.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "tf_adapt", *call.arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=os.environ | dict.fromkeys(names, str(call.threads)),
+                # The signal goes to it, too, and would end it before it has saved anything.
+                preexec_fn=_ignore_signal,
+            )
+        # Not `wait`, which holds a lock that the handler of the signal needs.
+        while self.process.poll() is None:
+            time.sleep(POLL_SECONDS)
+        write_text(Path(call.exit), f"{self.process.returncode}\n")
+        return self.process.returncode
+
+    def checkpoint(self, path: str):
+        """Ends the run, which saves its state; what submitit puts into the queue again."""
+        from submitit.helpers import DelayedSubmission
+
+        if self.process is not None:
+            self.process.terminate()
+            deadline = time.monotonic() + GRACE_SECONDS
+            while self.process.poll() is None and time.monotonic() < deadline:
+                time.sleep(POLL_SECONDS)
+        return DelayedSubmission(RunAsJob(), path)
+
+
+def _ignore_signal() -> None:
+    name = os.environ.get("SUBMITIT_PREEMPT_SIGNAL", "USR2")
+    signal.signal(getattr(signal, f"SIG{name}"), signal.SIG_IGN)
