@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from hub_modules.storage.files import sha256, write_text
-from tf_adapt.comparison.execution.local import GRACE_SECONDS, check_ended
+from tf_adapt.comparison.execution.local import GRACE_SECONDS, LocalExecutor
+from tf_adapt.comparison.execution.running import check_ended
 from tf_adapt.config.reading import dump_config
 from tf_adapt.config.sections import Config
 from tf_adapt.errors import TrainingError
