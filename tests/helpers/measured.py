@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 
 KNOWN = Path(__file__).resolve().parents[1] / "durations.json"
-# What counts the graphs that are alive comes before all that others might leave.
-_FIRST = "tests/hub_modules/native/test_custom_gradients.py"
 _MEMORY = "memory"
 _seconds: dict[str, float] = defaultdict(float)
 _memory: dict[str, dict] = {}
@@ -31,11 +29,7 @@ def pytest_collection_modifyitems(config, items):
     for name, (taken, _) in json.loads(KNOWN.read_text("utf-8")).items():
         seconds[_file(name)] += taken
 
-    def place(item):
-        name = _file(item.nodeid)
-        return name != _FIRST, -seconds.get(name, float("inf"))
-
-    items.sort(key=place)
+    items.sort(key=lambda item: -seconds.get(_file(item.nodeid), float("inf")))
 
 
 @pytest.hookimpl(wrapper=True)
