@@ -242,6 +242,7 @@ def test_flat_and_scores():
     )
 
 
+@pytest.mark.slow
 def test_a_tf1_elmo_is_inspected_and_verified(reference, monkeypatch):
     source = str(reference / "tf1_hub_elmo" / "module")
     result = run("module", "inspect", source, "--verify", "--trust", "--json")

@@ -43,6 +43,7 @@ def test_a_label_that_would_break_a_table(label):
         ta.Task("classification", ["x", label])
 
 
+@pytest.mark.slow
 def test_a_module_that_only_a_run_names_is_not_fetched(finished_run, tmp_path, monkeypatch):
     config = run_config.saved_config(finished_run())
     encoder = config.encoder.model_copy(update={"handle": "https://localhost:9/bert/4"})

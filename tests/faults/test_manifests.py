@@ -156,6 +156,7 @@ def exported(finished_export, tmp_path) -> Path:
     return Path(shutil.copytree(finished_export(), tmp_path / "1"))
 
 
+@pytest.mark.slow
 def test_a_manifest_of_an_export(exported, tmp_path):
     good = json.loads((exported / "manifest.json").read_bytes())
     for make, match in MAKES.values():
@@ -198,6 +199,7 @@ def assert_another_task_is_refused(exported, tmp_path, make, texts: str) -> None
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_task_that_is_not_the_exports(exported, tmp_path):
     good = (exported / "task.json").read_bytes()
     for name, make in TASKS.items():

@@ -76,6 +76,7 @@ def written(tmp_path_factory) -> dict[str, Path]:
     return {family: folder / family for family in CONFIGS}
 
 
+@pytest.mark.slow
 def test_the_weights_come_back_bit_by_bit(written):
     for family, folder in written.items():
         found = load_module(folder).encoder.weights_by_name()
@@ -106,6 +107,7 @@ def test_weights_beyond_the_range_of_half_precision_are_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_an_existing_folder_is_not_overwritten(written):
     with pytest.raises(ArtifactError, match="does not exist yet"):
         write_module(source("bert"), written["bert"])
@@ -133,6 +135,7 @@ def test_a_program_of_an_encoder_computes_its_adapters():
         np.testing.assert_allclose(got["sequence_output"], expected["layers"][-1], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_output_layer_comes_back_bit_by_bit_and_a_change_shows(written, tmp_path):
     for family in CONFIGS:
         folder = shutil.copytree(written[family], tmp_path / family)
@@ -186,6 +189,7 @@ UNFIT = {
 }
 
 
+@pytest.mark.slow
 def test_output_layers_that_do_not_fit(written, tmp_path):
     """In a source that is converted, and in a module whose author wrote the manifest."""
     folder = shutil.copytree(written["elmo"], tmp_path / "module")
@@ -200,6 +204,7 @@ def test_output_layers_that_do_not_fit(written, tmp_path):
             load_output_layer(folder, encoder)
 
 
+@pytest.mark.slow
 def test_a_black_box_has_no_output_layer(written):
     program = load_module(written["bert"], execution="saved_model").encoder
     with pytest.raises(ConfigError, match="needs the native encoder"):

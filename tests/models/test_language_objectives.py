@@ -153,6 +153,7 @@ def wikitext(shared, count):
     return [f"{one} ." for one in plain[:count]]
 
 
+@pytest.mark.slow
 def test_a_real_bert_knows_hidden_pieces(shared, masked_bert):
     """Its README: 3.74 on held-out text; ln 8192 = 9.0 by chance."""
     encoder = ta.HubEncoder(masked_bert, trainable=False)

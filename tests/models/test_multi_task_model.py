@@ -71,6 +71,7 @@ def gradients(model, name) -> dict[str, np.ndarray]:
     ]
 
 
+@pytest.mark.slow
 def test_two_steps_move_by_the_weighted_sum_of_two_gradients(tiny_bert):
     model = multi(tiny_bert, loss_weights=WEIGHTS)
     start = values(model.weights)

@@ -241,6 +241,7 @@ def test_n1_not_finite(make_config, tmp_path):
             assert all(np.isfinite(array).all() for array in group.values())
 
 
+@pytest.mark.slow
 def test_n1_names_the_sentence_of_a_part(make_config, tmp_path, monkeypatch):
     def fail(self, batch, logs=None):
         raise TrainingError(self.describe_step())

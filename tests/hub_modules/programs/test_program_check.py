@@ -26,6 +26,7 @@ def test_a_tf1_module_agrees_with_its_program(module):
     assert (check.agrees, check.fitting, check.undecided) == (True, {}, ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "wrong", "right"),
     [
