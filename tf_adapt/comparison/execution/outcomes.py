@@ -90,7 +90,7 @@ class Outcomes:
     def _of_ensemble(self, run: CellRun) -> dict[str, Any] | None:
         """What a `metrics.json` of an ensemble would be: its scores, and the sums of its members'
         parameters and seconds. They may share a process, so that memory is the most of any."""
-        if not ensemble_folder.is_ensemble(run.folder):
+        if not (run.folder / ensemble_folder.ENSEMBLE).is_file():
             return None
         members = [metrics for member in run.members if (metrics := self.metrics(member))]
         if len(members) < run.together:
@@ -103,6 +103,10 @@ class Outcomes:
         not_shared = (*_OF_ONE, "weak") if run.cell.parts else _OF_ONE
         first = {key: value for key, value in members[0].items() if key not in not_shared}
         sums = {key: _sum([member[key] for member in members]) for key in ("parameters", "seconds")}
+        if run.cell.combine == ensemble_folder.WEIGHTS:  # one model, which serves like a member
+            sums["parameters"] = members[0]["parameters"]
+            served = {k: v for k, v in members[0]["seconds"].items() if k.startswith("serving")}
+            sums["seconds"] |= served
         memory = max(member["peak_memory_mb"] for member in members)
         return first | scores | sums | {"peak_memory_mb": memory}
 

@@ -14,10 +14,18 @@ from typing import IO, Any
 from hub_modules.storage.files import write_text
 from hub_modules.storage.strict_yaml import float_text
 from tf_adapt.comparison.plan.cells import Cell
+from tf_adapt.comparison.plan.members import arguments_of
 from tf_adapt.errors import ArtifactError
+from tf_adapt.runs.ensemble_folder import PROBABILITIES, VOTES, WEIGHTS
 
 # The first seed of the members of ensembles: beyond all others.
 MEMBERS_SEED = 2000
+# Of `tf-adapt ensemble`.
+_COMBINE = {
+    PROBABILITIES: [],
+    VOTES: ["--combine", VOTES],
+    WEIGHTS: ["--average", WEIGHTS],
+}
 
 
 @dataclass(frozen=True)
@@ -89,6 +97,7 @@ class CellRun:
         together: the number of its members, whose answers are averaged; 0: it is a training.
         drawn: the seed of the parts of train; None: its own.
         left_out: the part of train that a member does without; None: it has all.
+        member: its number among members that differ in more than their seeds; None: it is none.
         fold: which fold it is trained without, and answers; None: its data have a test split.
         folds: the runs whose answers together are those to all examples; it is then no training.
         setting: what a search sets in it, the learning rate too; None: there is no search.
@@ -104,17 +113,28 @@ class CellRun:
     together: int = 0
     drawn: int | None = None
     left_out: int | None = None
+    member: int | None = None
     fold: Fold | None = None
     folds: "tuple[CellRun, ...]" = ()
     setting: Setting | None = None
 
     @property
     def members(self) -> "list[CellRun]":
-        """The trainings of an ensemble, with seeds that no other run has, on its part of train."""
-        first = MEMBERS_SEED + self.seed * self.together
+        """The trainings of an ensemble, with seeds that no other run has, on its part of train.
+
+        Weights are averaged of members that differ in other keys than their seed, where they do.
+        """
+        first, differ = MEMBERS_SEED + self.seed * self.together, bool(self.cell.member_values)
+        step = 0 if differ and self.cell.combine == WEIGHTS else 1
         members = [
-            replace(self, seed=seed, together=0, drawn=self.seed)
-            for seed in range(first, first + self.together)
+            replace(
+                self,
+                seed=first + step * number,
+                together=0,
+                drawn=self.seed,
+                member=number if differ else None,
+            )
+            for number in range(self.together)
         ]
         if self.cell.parts is None:
             return members
@@ -133,6 +153,8 @@ class CellRun:
         if self.fold is not None:
             number = self.fold.leave_out
             home /= "all_examples" if number is None else f"fold_{number}"
+        if self.member is not None:
+            home /= f"member_{self.member}"
         return home / self.choice / f"seed_{self.seed}"
 
     @property
@@ -165,10 +187,13 @@ class CellRun:
         if self.together:
             trust = ["--trust"] if self.cell.config.encoder.trust else []
             members = [str(member.folder) for member in self.members]
-            return ["ensemble", *members, "--out", str(self.folder), *trust]
+            combine = _COMBINE[self.cell.combine]
+            return ["ensemble", *members, "--out", str(self.folder), *combine, *trust]
         arguments = ["train", str(self.config), "--out", str(self.folder)]
         arguments += ["--set", f"training.learning_rate={float_text(self.rate)}"]
         arguments += self.setting.arguments if self.setting else []
+        if self.member is not None:
+            arguments += arguments_of(self.cell.member_values[self.member])
         if self.cell.more_epochs is not None:
             arguments += ["--set", f"training.epochs={self.cell.more_epochs}"]
         if self.start is not None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tf_adapt.comparison.plan.members import Values, in_words
 from tf_adapt.comparison.plan.sections import SignalSettings
 from tf_adapt.comparison.plan.signals import keys_of, own_data
 from tf_adapt.comparison.plan.sizes import Sizes
@@ -20,6 +21,7 @@ from tf_adapt.config.signal_sections import SliceConfig, WeakConfig
 from tf_adapt.config.task_checks import kind_of
 from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.errors import ConfigError
+from tf_adapt.runs.ensemble_folder import PROBABILITIES, WEIGHTS
 from tf_adapt.runs.kinds import combinations_of
 from tf_adapt.training.resolving.run_config import flat
 
@@ -41,6 +43,8 @@ class Cell:
             the signal of that cell is in the place of a run's folder.
         more_epochs: the epochs that the comparison itself chose, which are in `config` too; None:
             it has those of the user's config.
+        member_values: what each member of its ensemble sets in its config, by key; empty: their
+            seeds alone differ.
         search: what is searched in it; None: nothing, its learning rates are a list.
     """
 
@@ -52,6 +56,7 @@ class Cell:
     teacher: str | None = None
     more_epochs: int | None = None
     search: CellSearch | None = None
+    member_values: tuple[Values, ...] = ()
 
     @property
     def has_trials(self) -> bool:
@@ -70,10 +75,18 @@ class Cell:
 
     @property
     def members(self) -> str:
-        """`ensemble 3`, `leave_out_parts 5`: kind and size of the ensemble; empty: one model."""
+        """`ensemble 3`, `leave_out_parts 5, votes`: kind and size of the ensemble, and what is
+        averaged; empty: one model."""
         if not self.together:
             return ""
-        return f"leave_out_parts {self.parts}" if self.parts else f"ensemble {self.together}"
+        size = f"leave_out_parts {self.parts}" if self.parts else f"ensemble {self.together}"
+        size += f" of {in_words(self.member_values)}" if self.member_values else ""
+        return size if self.combine == PROBABILITIES else f"{size}, {self.combine}"
+
+    @property
+    def combine(self) -> str:
+        """What of an ensemble's members is averaged: probabilities, votes or weights."""
+        return (self.laid and self.laid.combine) or PROBABILITIES
 
     @property
     def pretrained(self) -> bool:
@@ -254,6 +267,11 @@ def check_cells(cells: tuple[Cell, ...], where: str) -> None:
             raise ConfigError(
                 f"{where}: compare.signals.{cell.signal}: expected neither ensemble nor "
                 f"leave_out_parts for {kind}, whose answers are not averaged, got {cell.members}"
+            )
+        if kind is not None and cell.combine not in (*combinations_of(kind), WEIGHTS):
+            raise ConfigError(
+                f"{where}: compare.signals.{cell.signal}.combine: expected "
+                f"{', '.join(combinations_of(kind))} or weights for {kind}, got {cell.combine}"
             )
         if len(cell.rates) != len(cells[0].rates):
             raise ConfigError(

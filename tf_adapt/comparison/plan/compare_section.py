@@ -5,6 +5,7 @@ from typing import Any
 
 from hub_modules.storage.strict_yaml import KeyPath
 from tf_adapt.adaptation.adaptations import ADAPTATIONS
+from tf_adapt.comparison.plan.members import check_members
 from tf_adapt.comparison.plan.sections import VARIED_IN_SETTINGS, VARIED_IN_SIGNALS, Compare
 from tf_adapt.comparison.plan.signals import check_signals, typed_signals
 from tf_adapt.comparison.search.section import PAPER
@@ -28,6 +29,7 @@ def compare_section(section: Any, problems: Problems) -> Compare | None:
         _check_names(varied, problems)
         _check_beside_search(varied, problems)
         check_signals(varied, problems)
+        check_members(varied.signals, problems)
     return varied
 
 

@@ -84,6 +84,13 @@ class EncoderSettings(EncoderConfig):
     handle: str = ""
 
 
+class MemberSettings(CellSettings):
+    """What a member of an ensemble has of its own: keys of a run's config; none: its seed alone."""
+
+    encoder: EncoderSettings = Field(EncoderSettings(), description="a section")
+    start: StartConfig | None = Field(None, description="a section with run, or null")
+
+
 class SignalTraining(TrainingSettings):
     """As `TrainingSettings`; its epochs are those of the cells with a signal."""
 
@@ -141,17 +148,33 @@ class SignalSettings(CellSettings):
     """How many trainings, with seeds of their own, answer together for each seed."""
     leave_out_parts: int | None = whole(2, MOST_FOLDS, ", or null for all of train", default=None)
     """As ensemble, but each of them leaves out another of so many parts of train."""
+    members: list[MemberSettings] | None = Field(
+        None, min_length=2, max_length=100, description="a list of sections, or null"
+    )
+    """As ensemble, but each of its trainings has keys of its own (encoder, training, start, …)."""
+    combine: Literal["probabilities", "votes", "weights"] | None = Field(
+        None, description="probabilities, votes or weights (with an ensemble only), or null"
+    )
+    """What is averaged of them (default probabilities); weights: members have one seed where they
+    differ in other keys."""
     training: SignalTraining = Field(SignalTraining(), description="a section")
 
     @property
     def together(self) -> int:
         """The size of the ensemble that is trained for each seed; 0: a single model."""
-        return self.ensemble or self.leave_out_parts or 0
+        return self.ensemble or self.leave_out_parts or len(self.members or ())
 
     def of_a_run(self) -> dict[str, Any]:
         """The given keys that are those of a run's config, as plain values; a signal that teaches
         is in the place of `run`."""
-        not_of_a_run = {"adaptations", "encoders", "ensemble", "leave_out_parts"}
+        not_of_a_run = {
+            "adaptations",
+            "encoders",
+            "combine",
+            "ensemble",
+            "leave_out_parts",
+            "members",
+        }
         keys = self.model_dump(exclude_unset=True, exclude=not_of_a_run)
         if self.teacher is not None:
             signal = keys["teacher"].pop("signal", None)

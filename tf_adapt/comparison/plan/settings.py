@@ -33,6 +33,7 @@ from tf_adapt.comparison.plan.cells import Cell, Comparison, cell_name, check_ce
 from tf_adapt.comparison.plan.cells_of_signals import check_signals_apart, with_teachers
 from tf_adapt.comparison.plan.compare_section import compare_section, refuse_varied
 from tf_adapt.comparison.plan.default_heads import default_heads, kind_of_data
+from tf_adapt.comparison.plan.members import values_of_members
 from tf_adapt.comparison.plan.scored_split import check_folds, with_scored_split
 from tf_adapt.comparison.plan.sections import (
     VARIED,
@@ -264,7 +265,8 @@ def _cell(
     config = resolve_paths(config)
     search = varied.search and cell_search(config, varied.search, problems)
     name = cell_name(config, head, signal)
-    return Cell(name, config, tuple(tried), signal, laid, search=search)
+    members = () if laid is None else values_of_members(content, laid, problems)
+    return Cell(name, config, tuple(tried), signal, laid, search=search, member_values=members)
 
 
 def _of(adaptation: AdaptationConfig, section: dict[str, Any]) -> Any:

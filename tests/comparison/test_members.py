@@ -1,0 +1,115 @@
+"""Ensembles whose members differ in more than their seeds, votes and averaged weights, as cells."""
+
+import copy
+import json
+
+import pytest
+import yaml
+
+from tf_adapt.comparison.comparing import compare
+from tf_adapt.comparison.execution.outcomes import Outcomes
+from tf_adapt.comparison.plan.settings import load_comparison
+from tf_adapt.errors import ConfigError
+from tf_adapt.runs import ensemble_folder
+
+pytestmark = pytest.mark.usefixtures("unmeasured")
+FASTER = {"training": {"learning_rate": 0.02}, "optimizer": {"decay": 0.9}}
+
+
+@pytest.fixture
+def write(write_config):
+    def write(signals, **changes):
+        changes = {"adaptations": ["fine_tuning"], "seeds": 1, "heads": None} | changes
+        return write_config(signals=signals, **changes)
+
+    return write
+
+
+def runs_of(write, signals, tmp_path, **changes):
+    """The final runs of each signal's cell."""
+    comparison = load_comparison(write(signals, **changes))
+    outcomes = Outcomes(comparison, tmp_path / "out")
+    return {cell.signal: outcomes.final_runs(cell) for cell in comparison.cells}
+
+
+def test_each_member_sets_its_own_keys(write, tiny_bert, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    members = [{}, FASTER, {"encoder": {"handle": "elmo_small"}, "start": {"run": "runs/a"}}]
+    signals = {"mixed": {"members": members}, "votes": {"ensemble": 2, "combine": "votes"}}
+    found = runs_of(write, signals, tmp_path, seeds=2)
+    first, second = found["mixed"]
+    assert first.together == 3 and len({run.seed for run in first.members + second.members}) == 6
+    plain, faster, other = (run.arguments() for run in first.members)
+    assert 'encoder.handle="elmo_small"' in other
+    (start,) = (text for text in other if text.startswith("start="))
+    assert json.loads(start.removeprefix("start="))["run"] == str(tmp_path / "runs" / "a")
+    assert faster[-4:-2] == ["--set", "optimizer.decay=0.9"] or "optimizer.decay=0.9" in faster
+    rates = [text for text in faster if text.startswith("training.learning_rate=")]
+    assert rates[-1] == "training.learning_rate=0.02" and len(rates) == 2  # the last one counts
+    assert not any(text.startswith("optimizer") for text in plain)
+    assert [run.folder.parts[-3] for run in first.members] == ["member_0", "member_1", "member_2"]
+    assert first.cell.members.startswith("ensemble 3 of {}, {optimizer.decay: 0.9")
+    votes = found["votes"][0]
+    assert votes.arguments()[-2:] == ["--combine", "votes"]
+    assert votes.cell.members == "ensemble 2, votes"
+    assert [run.member for run in votes.members] == [None, None]
+
+
+def test_weights_are_averaged_of_members_with_one_seed_where_they_differ_otherwise(write, tmp_path):
+    signals = {
+        "soup": {"members": [{}, FASTER], "combine": "weights"},
+        "seeds": {"ensemble": 2, "combine": "weights"},
+    }
+    found = runs_of(write, signals, tmp_path, seeds=2)
+    for run in found["soup"]:
+        assert len({member.seed for member in run.members}) == 1
+        assert len({member.folder for member in run.members}) == 2
+        assert run.arguments()[-2:] == ["--average", "weights"]
+    assert len({member.seed for run in found["seeds"] for member in run.members}) == 4
+
+
+@pytest.mark.parametrize(
+    ("signal", "message"),
+    [
+        ({"members": [{}]}, "x.members: expected a list of sections"),
+        ({"members": [{}, {}], "ensemble": 2}, "x.members: expected null together with ensemble"),
+        ({"combine": "votes"}, "x.combine: expected null without ensemble"),
+        ({"members": [{}, {"start": {"config": "a.yaml"}}]}, "config: expected null, and the fol"),
+        ({"members": [{}, {"training": {"warmup": 3}}]}, "warmup: expected"),
+        ({"members": [{}, {"optimizer": {"decya": 0.9}}]}, "did you mean decay"),
+        (
+            {"members": [{}, {"encoder": {"handle": "elmo_small", "pairs": "joint", "long": {}}}]},
+            r"member 1\).*: .*separate or null together with encoder.long",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused(write, signal, message):
+    with pytest.raises(ConfigError, match=message):
+        load_comparison(write({"x": signal, "alone": {}}))
+
+
+@pytest.mark.large
+def test_a_mixed_ensemble_and_a_soup_are_cells(write, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    members = [{}, {"training": {"learning_rate": 0.02}}]
+    signals = {"alone": {}, "mixed": {"members": members, "combine": "votes"}}
+    signals["soup"] = {"members": copy.deepcopy(members), "combine": "weights"}
+    path, out = write(signals), tmp_path / "out"
+    content = compare(load_comparison(path), out, jobs=1)
+    shown = {cell.settings["signal"]: cell for cell in content.cells}
+    for name, combine in (("mixed", "votes"), ("soup", "weights")):
+        (folder,) = out.glob(f"runs/*-{name}/rate_*/seed_0")
+        described = ensemble_folder.read(folder)
+        assert described.combine == combine
+        assert shown[name].results.scores == [described.results["test"].ensemble]
+        trained = sorted(out.glob(f"runs/*-{name}/member_*/*/*/config.yaml"))
+        rates = [yaml.safe_load(one.read_text())["training"]["learning_rate"] for one in trained]
+        assert rates == [0.01, 0.02]
+    alone = shown["alone"].costs.total_parameters
+    assert shown["mixed"].costs.total_parameters == 2 * alone
+    assert shown["soup"].costs.total_parameters == alone
+    said = content.signals["mixed"][0]
+    assert said == "members: [{}, {training: {learning_rate: 0.02}}], combine: votes"
+    signals["soup"] = {"ensemble": 2}
+    with pytest.raises(ConfigError, match="the ensembles have changed since"):
+        compare(load_comparison(write(signals)), out, jobs=1)
