@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tf_adapt.comparison.execution.runs import config_name
 from tf_adapt.comparison.plan.cells import Comparison
-from tf_adapt.comparison.plan.cells_of_signals import check_parts
 from tf_adapt.comparison.plan.scored_split import settled
+from tf_adapt.comparison.plan.signal_cells.dependent import check_parts
 from tf_adapt.comparison.plan.sizes import known_sizes
 from tf_adapt.comparison.plan.students import check_students
 from tf_adapt.comparison.search.studies import check_installed

@@ -14,7 +14,7 @@ from typing import IO, Any
 from hub_modules.storage.files import write_text
 from hub_modules.storage.strict_yaml import float_text
 from tf_adapt.comparison.plan.cells import Cell
-from tf_adapt.comparison.plan.members import arguments_of
+from tf_adapt.comparison.plan.signal_cells.members import arguments_of
 from tf_adapt.errors import ArtifactError
 from tf_adapt.runs.ensemble_folder import PROBABILITIES, VOTES, WEIGHTS
 

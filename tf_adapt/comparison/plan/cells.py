@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tf_adapt.comparison.plan.members import Values, in_words
 from tf_adapt.comparison.plan.sections import SignalSettings
+from tf_adapt.comparison.plan.signal_cells.members import Values, in_words
 from tf_adapt.comparison.plan.signals import keys_of, own_data
 from tf_adapt.comparison.plan.sizes import Sizes
 from tf_adapt.comparison.search.section import SearchSection

@@ -5,8 +5,8 @@ from typing import Any
 
 from hub_modules.storage.strict_yaml import KeyPath
 from tf_adapt.adaptation.adaptations import ADAPTATIONS
-from tf_adapt.comparison.plan.members import check_members
 from tf_adapt.comparison.plan.sections import VARIED_IN_SETTINGS, VARIED_IN_SIGNALS, Compare
+from tf_adapt.comparison.plan.signal_cells.members import check_members
 from tf_adapt.comparison.plan.signals import check_signals, typed_signals
 from tf_adapt.comparison.search.section import PAPER
 from tf_adapt.config.messages import Problems

@@ -18,12 +18,12 @@ from tf_adapt.comparison.cell_results import CHOSEN_ON, SCORED_ON
 from tf_adapt.comparison.execution.jobs import jobs_at_once
 from tf_adapt.comparison.inputs import comparison_splits
 from tf_adapt.comparison.plan.cells import Cell, Comparison
-from tf_adapt.comparison.plan.cells_of_signals import check_parts
 from tf_adapt.comparison.plan.expected_costs import (
     CellCosts,
     expected_costs,
 )
 from tf_adapt.comparison.plan.scored_split import settled
+from tf_adapt.comparison.plan.signal_cells.dependent import check_parts
 from tf_adapt.comparison.plan.sizes import known_sizes
 from tf_adapt.comparison.search.space import in_words
 from tf_adapt.comparison.search.studies import check_installed

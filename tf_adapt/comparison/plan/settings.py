@@ -30,10 +30,8 @@ from typing import Any
 from hub_modules.shipped import shipped_names
 from hub_modules.storage.strict_yaml import KeyPath, read_yaml
 from tf_adapt.comparison.plan.cells import Cell, Comparison, cell_name, check_cells
-from tf_adapt.comparison.plan.cells_of_signals import check_signals_apart, with_teachers
 from tf_adapt.comparison.plan.compare_section import compare_section, refuse_varied
 from tf_adapt.comparison.plan.default_heads import default_heads, kind_of_data
-from tf_adapt.comparison.plan.members import values_of_members
 from tf_adapt.comparison.plan.scored_split import check_folds, with_scored_split
 from tf_adapt.comparison.plan.sections import (
     VARIED,
@@ -41,6 +39,8 @@ from tf_adapt.comparison.plan.sections import (
     EncoderEntry,
     Rates,
 )
+from tf_adapt.comparison.plan.signal_cells.dependent import check_signals_apart, with_teachers
+from tf_adapt.comparison.plan.signal_cells.members import values_of_members
 from tf_adapt.comparison.plan.signals import (
     KEY,
     laid_over,
