@@ -56,6 +56,13 @@ class BertModule(EncoderModule):
         return {"serving_default": serve}
 
 
+def save_programs(encoder, preprocessor, folder: Path, stored_as: str) -> None:
+    """Writes `encoder` and `preprocess`, whose inputs and outputs are BERT's."""
+    module = BertModule(encoder, stored_as)
+    save_module(module, folder / "encoder", module.signatures())
+    save_module(hub_preprocessor(preprocessor), folder / "preprocess")
+
+
 def _text_settings(folder: Path, manifest: ModuleManifest) -> dict:
     vocabulary = read_vocabulary(folder / "vocab.txt", manifest.config.vocabulary_size)
     return {"vocabulary": vocabulary, "lower_case": manifest.lower_case}
@@ -76,11 +83,10 @@ def _missing(source: ModuleSource) -> str:
 
 
 def _save(encoder: BertEncoder, source: ModuleSource, folder: Path, stored_as: str) -> None:
-    module = BertModule(encoder, stored_as)
-    save_module(module, folder / "encoder", module.signatures())
     write_vocabulary(folder / "vocab.txt", source.vocabulary)
-    preprocessor = BertPreprocessor(source.vocabulary, source.lower_case)
-    save_module(hub_preprocessor(preprocessor), folder / "preprocess")
+    save_programs(
+        encoder, BertPreprocessor(source.vocabulary, source.lower_case), folder, stored_as
+    )
 
 
 def _output_layer(config: dict, words: None, **options) -> MaskedLanguageModelHead:

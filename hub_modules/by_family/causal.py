@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from hub_modules.by_family.bert import BertModule
-from hub_modules.by_family.encoder_module import save_module
+from hub_modules.by_family.bert import save_programs
 from hub_modules.by_family.row import Row
 from hub_modules.manifest_schemas import ModuleManifest
 from hub_modules.native.causal import CausalEncoder
-from hub_modules.preprocess import CausalPreprocessor, hub_preprocessor
+from hub_modules.preprocess import CausalPreprocessor
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.causal_layout import (
     causal_shapes,
@@ -37,11 +36,9 @@ def _missing(source: ModuleSource) -> str:
 
 
 def _save(encoder: CausalEncoder, source: ModuleSource, folder: Path, stored_as: str) -> None:
-    module = BertModule(encoder, stored_as)
-    save_module(module, folder / "encoder", module.signatures())
     write_own_byte_pairs(folder, source.vocabulary, source.merges)
     preprocessor = CausalPreprocessor(source.vocabulary, source.merges)
-    save_module(hub_preprocessor(preprocessor), folder / "preprocess")
+    save_programs(encoder, preprocessor, folder, stored_as)
 
 
 ROW = Row(CausalEncoder, causal_shapes, _preprocessor, _text_settings, _missing, _save, None)

@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from hub_modules.by_family.bert import BertModule
-from hub_modules.by_family.encoder_module import save_module
+from hub_modules.by_family.bert import save_programs
 from hub_modules.by_family.row import Row
 from hub_modules.manifest_schemas import ModuleManifest
 from hub_modules.native.relative.modern_bert import ModernBertEncoder
-from hub_modules.preprocess import ModernBertPreprocessor, hub_preprocessor
+from hub_modules.preprocess import ModernBertPreprocessor
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.modern_bert_layout import (
     modern_bert_shapes,
@@ -31,11 +30,9 @@ def _missing(source: ModuleSource) -> str:
 
 
 def _save(encoder: ModernBertEncoder, source: ModuleSource, folder: Path, stored_as: str) -> None:
-    module = BertModule(encoder, stored_as)
-    save_module(module, folder / "encoder", module.signatures())
     write_own_texts(folder, source)
     preprocessor = ModernBertPreprocessor(source.vocabulary, source.merges, source.added)
-    save_module(hub_preprocessor(preprocessor), folder / "preprocess")
+    save_programs(encoder, preprocessor, folder, stored_as)
 
 
 ROW = Row(

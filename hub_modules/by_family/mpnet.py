@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from hub_modules.by_family.bert import BertModule
-from hub_modules.by_family.encoder_module import save_module
+from hub_modules.by_family.bert import save_programs
 from hub_modules.by_family.row import Row
 from hub_modules.manifest_schemas import ModuleManifest
 from hub_modules.native.relative.mpnet import MPNetEncoder
-from hub_modules.preprocess import BertPreprocessor, hub_preprocessor
+from hub_modules.preprocess import BertPreprocessor
 from hub_modules.preprocess.bert import MPNET_TOKENS
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.folder import read_vocabulary, write_vocabulary
@@ -35,11 +34,9 @@ def _missing(source: ModuleSource) -> str:
 
 
 def _save(encoder: MPNetEncoder, source: ModuleSource, folder: Path, stored_as: str) -> None:
-    module = BertModule(encoder, stored_as)
-    save_module(module, folder / "encoder", module.signatures())
     write_vocabulary(folder / "vocab.txt", source.vocabulary)
     preprocessor = _of(source.vocabulary, source.lower_case)
-    save_module(hub_preprocessor(preprocessor), folder / "preprocess")
+    save_programs(encoder, preprocessor, folder, stored_as)
 
 
 ROW = Row(MPNetEncoder, mpnet_shapes, _preprocessor, _text_settings, _missing, _save, None)

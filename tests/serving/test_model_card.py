@@ -5,7 +5,8 @@ import re
 from finished_runs import METRICS
 
 from tf_adapt.config.reading import config_from
-from tf_adapt.serving.exports.model_card import OverSeeds, export_card, module_card, plain_card
+from tf_adapt.serving.exports.card_sections import OverSeeds
+from tf_adapt.serving.exports.model_card import export_card, module_card, plain_card
 from tf_adapt.training.resolving.origin import origin_of
 
 KINDS = (

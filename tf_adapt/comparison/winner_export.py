@@ -13,7 +13,8 @@ from tf_adapt.comparison.execution.runs import CellRun
 from tf_adapt.comparison.plan.cells import Cell
 from tf_adapt.report.content import Content
 from tf_adapt.runs.exports_in import EXPORTS
-from tf_adapt.serving.exports.model_card import CARD, OverSeeds
+from tf_adapt.serving.exports.card_sections import OverSeeds
+from tf_adapt.serving.exports.model_card import CARD
 from tf_adapt.training.finished.run_cards import run_card
 
 EXPORT_NAMES = "*-*_*-seed_*"

@@ -3,6 +3,7 @@
 import keras
 
 from hub_modules.native.arguments import ArgumentsInConfig
+from tf_adapt.errors import ConfigError
 from tf_adapt.layers.head_inputs import POOLED, HeadInputs, state_inputs
 from tf_adapt.layers.pooling import check_pooling
 from tf_adapt.layers.scalar_mix import ScalarMix
@@ -77,3 +78,20 @@ class VectorReader(HeadLayer):
     def head_inputs(self) -> HeadInputs:
         """What has to be kept of a frozen encoder for this head."""
         return state_inputs(self.mixed, self.pooling, self.scaled) if self.pooling else POOLED
+
+
+def check_registered(head: keras.layers.Layer) -> None:
+    """Checks that a saved head can be found again: its class is Keras' or registered.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    for layer in head._flatten_layers():
+        found, name = type(layer), keras.saving.get_registered_name(type(layer))
+        of_keras = found.__module__.partition(".")[0] == "keras"
+        if not of_keras and keras.saving.get_registered_object(name) is not found:
+            raise ConfigError(
+                f"head: expected layers that can be loaded again, got {found.__name__}, which is "
+                f"not registered; write @keras.saving.register_keras_serializable() above its "
+                "class, or save model.save_weights(…) alone"
+            )

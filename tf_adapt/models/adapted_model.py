@@ -18,6 +18,7 @@ from tf_adapt.data.batches import PreparedData, epoch_batches, epoch_order, unco
 from tf_adapt.data.packing.prepared import LABELLED, SOFT_LABELS
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
+from tf_adapt.heads.head_layer import check_registered
 from tf_adapt.heads.size import check_size, is_wide
 from tf_adapt.layers.global_mean import weights_like
 from tf_adapt.layers.moving_averages import moving_averages
@@ -346,20 +347,3 @@ def _check_task_name(encoder: HubEncoder, name: str | None, auxiliaries: Sequenc
         raise ConfigError(
             "auxiliaries: expected none with task_attention, whose encoder is called for a task"
         )
-
-
-def check_registered(head: keras.layers.Layer) -> None:
-    """Checks that a saved head can be found again: its class is Keras' or registered.
-
-    Raises:
-        ConfigError: it is not.
-    """
-    for layer in head._flatten_layers():
-        found, name = type(layer), keras.saving.get_registered_name(type(layer))
-        of_keras = found.__module__.partition(".")[0] == "keras"
-        if not of_keras and keras.saving.get_registered_object(name) is not found:
-            raise ConfigError(
-                f"head: expected layers that can be loaded again, got {found.__name__}, which is "
-                f"not registered; write @keras.saving.register_keras_serializable() above its "
-                "class, or save model.save_weights(…) alone"
-            )

@@ -302,27 +302,6 @@ def _best_folders(state: dict[str, Any]) -> list[str]:
     return [name for name in (best.get("name"), best.get("slots")) if name]
 
 
-def check_identity(saved: dict[str, Any], now: dict[str, Any], where: str, advice: str) -> None:
-    """Compares what has to be equal for a checkpoint to go on.
-
-    Args:
-        where: the folder and what cannot go on, for the message.
-        advice: what to do.
-
-    Raises:
-        ArtifactError: something differs.
-    """
-    changed = [
-        f"{key} (was {saved.get(key)}, now {value})"
-        for key, value in now.items()
-        if saved.get(key) != value
-    ]
-    if changed:
-        raise ArtifactError(
-            f"{where} cannot go on, since this differs: {', '.join(changed)}; {advice}"
-        )
-
-
 def _checkpoints(folder: Path) -> list[Path]:
     return sorted(folder.glob("checkpoint_" + "[0-9]" * 6))
 

@@ -80,6 +80,27 @@ class _Saved(Schema):
     last_steps: int | None = None
 
 
+def check_identity(saved: dict[str, Any], now: dict[str, Any], where: str, advice: str) -> None:
+    """Compares what has to be equal for a checkpoint to go on.
+
+    Args:
+        where: the folder and what cannot go on, for the message.
+        advice: what to do.
+
+    Raises:
+        ArtifactError: something differs.
+    """
+    changed = [
+        f"{key} (was {saved.get(key)}, now {value})"
+        for key, value in now.items()
+        if saved.get(key) != value
+    ]
+    if changed:
+        raise ArtifactError(
+            f"{where} cannot go on, since this differs: {', '.join(changed)}; {advice}"
+        )
+
+
 def save_state(folder: Path, state: RunState, model: keras.Model, writes: bool = True) -> None:
     """Writes a checkpoint of the run; without `writes` the variables are only read.
 
@@ -107,7 +128,7 @@ def restore_state(folder: Path, state: RunState, model: keras.Model) -> RunState
         return state
     where = str(checkpoint.path / checkpoints.STATE)
     restored = RunState(**checked(_Saved, checkpoint.state, where).model_dump())
-    checkpoints.check_identity(
+    check_identity(
         restored.identity,
         state.identity,
         f"{checkpoint.path}: the run",

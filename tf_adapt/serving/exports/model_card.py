@@ -3,16 +3,22 @@
 Data, scores, adaptation, costs, limits, licence, and how to call it.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from hub_modules.licence_notes import licence_notes
 from hub_modules.shipped import PRETRAINED, shipped_names
 from tf_adapt.printing import words
-from tf_adapt.printing.weak_labels import weak_in_words
 from tf_adapt.runs import ensemble_folder
-from tf_adapt.runs.finished_run import chain_in_words
+from tf_adapt.serving.exports.card_sections import (
+    Origin,
+    OverSeeds,
+    adaptation_text,
+    costs_text,
+    data_text,
+    label_scores_text,
+    scores_text,
+)
 from tf_adapt.serving.kinds import KINDS
 
 CARD = "README.md"
@@ -65,44 +71,6 @@ encoder = PeftModel.from_pretrained(AutoModel.from_pretrained("DIR"), "THIS_FOLD
 )
 
 
-@dataclass(frozen=True)
-class Origin:
-    """How a model came about.
-
-    Attributes:
-        data: the name of its data; of several tasks those of the target.
-        file_format: of files of the user's own.
-        encoder: the handle of its module.
-        max_length, truncate: how long texts are read.
-        other_tasks: which it learned beside the target.
-    """
-
-    data: str
-    file_format: str | None
-    encoder: str
-    adaptation: str
-    learning_rate: float
-    batch_size: int
-    max_length: int | None
-    truncate: bool
-    other_tasks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class OverSeeds:
-    """The score of a comparison's cell: mean and standard deviation over the seeds that trained.
-
-    Attributes:
-        seeds: that trained; 0: all failed, and the score is that of the failed ones.
-        folds: of a cross-validation, of which the seeds are repeats; 0: there is none.
-    """
-
-    seeds: int
-    mean: float | None
-    deviation: float | None
-    folds: int = 0
-
-
 def with_precision(card: str, precision: str | None) -> str:
     """A card of an export that computes in half precision; None: the card as it is."""
     if precision is None:
@@ -135,11 +103,11 @@ def export_card(
         f"({task['kind'].replace('_', ' ')}). Written by tf_adapt.",
         section("How to call it", _call(task["kind"])),
         section("Labels", _labels(task)),
-        section("Data", _data(origin, metrics)),
-        section("Scores", _scores(metrics, over_seeds)),
-        section("Scores of each label", _label_scores(metrics)),
-        section("Adaptation", _adaptation(origin, metrics)),
-        section("Costs", _costs(metrics)),
+        section("Data", data_text(origin, metrics)),
+        section("Scores", scores_text(metrics, over_seeds)),
+        section("Scores of each label", label_scores_text(metrics)),
+        section("Adaptation", adaptation_text(origin, metrics)),
+        section("Costs", costs_text(metrics)),
         section("Limits", f"{_length(origin)}\n{_LIMITS}"),
         section("Licence", _licence(origin)),
     )
@@ -222,9 +190,9 @@ def module_card(origin: Origin, metrics: dict[str, Any] | None, written: Written
         f"{written.files} The encoder learned with the task below; its head is not part of it."
         f"{together}",
         section("How to use it", written.use),
-        section("Data", _data(origin, metrics)),
-        section("Scores of the whole model", _scores(metrics, None)),
-        section("Adaptation", _adaptation(origin, metrics)),
+        section("Data", data_text(origin, metrics)),
+        section("Scores of the whole model", scores_text(metrics, None)),
+        section("Adaptation", adaptation_text(origin, metrics)),
         section("Limits", _LIMITS),
         section("Licence", _licence(origin)),
     )
@@ -281,110 +249,6 @@ def _labels(task: dict[str, Any]) -> str:
     if not task.get("labels"):
         return KINDS[task["kind"]].no_labels
     return ", ".join(f"`{words.visible(label)}`" for label in task["labels"])
-
-
-def _data(origin: Origin, metrics: dict[str, Any] | None) -> str:
-    lines = []
-    if origin.file_format is not None:
-        lines.append(f"- {origin.file_format} files of the user's own")
-    for split, description in (metrics or {}).get("splits", {}).items():
-        cut = (metrics or {}).get("truncated", {}).get(split, 0)
-        note = f"; {cut:,} texts were cut at the limit" if cut else ""
-        lines.append(f"- {split}: {words.visible(description)}{note}")
-    return "\n".join(lines) or "- not recorded: the run was not finished"
-
-
-def _scores(metrics: dict[str, Any] | None, over_seeds: OverSeeds | None) -> str:
-    if metrics is None:
-        return "The run was not finished: no score."
-    lines = ["| split | metric | score |", "| --- | --- | --- |"]
-    for split in ("dev", "test"):
-        for name, value in (metrics.get(split) or {}).items():
-            shown = f"{value:.4f}" if name == "loss" and value is not None else words.score(value)
-            lines.append(f"| {split} | {words.metric_name(name)} | {shown} |")
-    text = "\n".join(lines) + f"\n\nScores × 100 (but the loss), of one seed ({metrics['seed']})"
-    text += ". The epoch was chosen on dev, so its scores are a little too good."
-    if over_seeds is not None:
-        text += _of_comparison(over_seeds, words.metric_name(metrics["metric"]))
-    return text
-
-
-def _of_comparison(over: OverSeeds, metric: str) -> str:
-    reached = f"{metric} {words.mean_and_deviation(over.mean, over.deviation)}"
-    name = "repeat" if over.folds else "seed"
-    seeds = words.counted(over.seeds, name) if over.seeds else f"all {name}s"
-    failed = "" if over.seeds else ", each of which failed"
-    if not over.folds:
-        return f" Over {seeds} of the comparison that it comes from{failed}: {reached} on test."
-    return (
-        f" The model is trained on all examples but those of dev. In the comparison that it comes "
-        f"from the same procedure has {reached} on examples that a model did not see "
-        f"({seeds} of {over.folds} folds{failed})."
-    )
-
-
-def _label_scores(metrics: dict[str, Any] | None) -> str:
-    """Those of test, or of dev where there is no test."""
-    qualities = (metrics or {}).get("quality") or {}
-    split = next((name for name in ("test", "dev") if name in qualities), None)
-    labels = qualities[split].get("labels") if split else None
-    if not labels:
-        return ""
-    lines = ["| label | precision | recall | F1 | true in |", "| --- | --- | --- | --- | --- |"]
-    for name, of in labels.items():
-        ratios = " | ".join(words.score(of[ratio]) for ratio in ("precision", "recall", "f1"))
-        lines.append(f"| {words.visible(name)} | {ratios} | {of['support']:,} |")
-    text = "\n".join(lines) + f"\n\nScores × 100 on {split}."
-    measured = qualities[split].get("calibration")
-    if measured is None:
-        return text
-    return (
-        f"{text} Expected calibration error of the probabilities: {words.score(measured['ece'])}."
-    )
-
-
-def _adaptation(origin: Origin, metrics: dict[str, Any] | None) -> str:
-    lines = [
-        f"- encoder: {words.visible(origin.encoder)}"
-        + (f" (SHA-256 {metrics['module'][:12]}…)" if metrics else ""),
-        f"- {origin.adaptation}, learning rate {origin.learning_rate:g}, batches of "
-        f"{origin.batch_size}",
-    ]
-    if metrics:
-        of = metrics["parameters"]
-        if metrics.get("start"):
-            lines.append(f"- starts from {chain_in_words(metrics['start'])}")
-        if metrics.get("taught"):
-            taught = metrics["taught"]
-            lines.append(
-                f"- learned from the answers of {words.visible(taught['run'])} "
-                f"({taught['teacher']['parameters']:,} parameters; weight {taught['weight']:g})"
-            )
-        if metrics.get("weak"):
-            lines.append(f"- {weak_in_words(metrics['weak'])}")
-        lines += [
-            f"- best of {metrics['epochs']} epochs: {metrics['best_epoch']}; head: "
-            f"{metrics.get('head') or 'none'}{_reads(metrics)}",
-            f"- {of['trainable']:,} of {of['total']:,} parameters were trained",
-        ]
-        if metrics.get("forgetting"):
-            lines.append(f"- {words.forgetting_in_words(metrics['forgetting'])}")
-    return "\n".join(lines)
-
-
-def _reads(metrics: dict[str, Any]) -> str:
-    return f", which reads {metrics['reads']}" if metrics.get("reads") else ""
-
-
-def _costs(metrics: dict[str, Any] | None) -> str:
-    if metrics is None:
-        return ""
-    seconds = metrics["seconds"]
-    lines = [f"- training: {seconds.get('training', 0):,.0f} s, on the machine that trained it"]
-    if "serving_per_1000" in seconds:
-        lines.append(f"- 1,000 texts of dev: {seconds['serving_per_1000']:g} s, in batches of 32")
-    lines.append(f"- most memory while training: {metrics['peak_memory_mb']:,.0f} MB")
-    return "\n".join(lines)
 
 
 def _licence(origin: Origin) -> str:

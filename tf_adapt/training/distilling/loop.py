@@ -18,6 +18,7 @@ from tf_adapt.runs.interruption import Interruption, leave
 from tf_adapt.training.distilling.display import DistillationDisplay
 from tf_adapt.training.distilling.settings import DistillationSettings
 from tf_adapt.training.distilling.steps import LOSSES, DistillationSteps
+from tf_adapt.training.state import check_identity
 
 EVALUATIONS = 20
 SECONDS_BETWEEN_CHECKPOINTS = 300
@@ -179,7 +180,7 @@ def _restored(
     values = checked(_Saved, checkpoint.state, where).model_dump()
     values.pop("best")
     restored = DistillationState(**values)
-    checkpoints.check_identity(
+    check_identity(
         restored.identity,
         state.identity,
         f"{folder}: the distillation",

@@ -6,9 +6,9 @@ Imports no TensorFlow.
 from pathlib import Path
 
 from tf_adapt.runs import ensemble_folder, run_folder
+from tf_adapt.serving.exports.card_sections import OverSeeds
 from tf_adapt.serving.exports.model_card import (
     MODULE,
-    OverSeeds,
     Written,
     export_card,
     members_table,

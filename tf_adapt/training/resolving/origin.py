@@ -2,7 +2,7 @@
 
 from tf_adapt.config.data_sections import FilesConfig
 from tf_adapt.config.sections import Config
-from tf_adapt.serving.exports.model_card import Origin
+from tf_adapt.serving.exports.card_sections import Origin
 
 
 def origin_of(config: Config) -> Origin:
