@@ -70,13 +70,18 @@ def _order_of_pairs(*given) -> list[np.ndarray]:
 
 
 OF_LABELS = Contrast(
-    cosine_error,
-    lambda model, inputs: vector(model, inputs["a"]),
-    fit_logistic,
-    epoch_of_pairs,
-    epochs_of_pairs,
-    _order_of_pairs,
+    loss=cosine_error,
+    features=lambda model, inputs: vector(model, inputs["a"]),
+    fit=fit_logistic,
+    batches=epoch_of_pairs,
+    epochs=epochs_of_pairs,
+    order=_order_of_pairs,
 )
 OF_SCORES = Contrast(
-    cosent, cosines, fit_line, _batches_of_scores, _epochs_of_scores, _order_of_scores
+    loss=cosent,
+    features=cosines,
+    fit=fit_line,
+    batches=_batches_of_scores,
+    epochs=_epochs_of_scores,
+    order=_order_of_scores,
 )
