@@ -14,14 +14,14 @@ LITTLE_FALL = 0.1
 # It has risen, by the same measure.
 RISE = 0.02
 # The encoder's share of the gradient's norm.
-VANISHED = 0.01
+VANISHED = 0.05
 # It does not fit its training data.
 UNFIT_LOSS = 0.5
 FEW_STEPS = 100
 # Relative distance of the encoder's weights from the pretrained ones.
 FAR_FROM_START = 0.05
 # Cross-validated answers agree with the labels of dev more often than with those of train.
-LABEL_GAP, LABEL_GAP_Z = 0.1, 3.0
+LABEL_GAP, LABEL_GAP_Z = 0.1, 2.5
 # Without the suspicious labels the score is no lower than by this, though there are fewer.
 NOTHING_LOST = -0.02
 # Lower end of the interval of the area under the ROC curve of train against test.
