@@ -82,7 +82,10 @@ TUNED = {
     "head": "linear",
     "training": {"epochs": 8, "batch_size": 10, "learning_rate": 3e-4},
 }
-HEALTHY = (FROZEN, TUNED, FROZEN, FROZEN, FROZEN)  # repeated
+HEALTHY = {  # repeated
+    "classification": (FROZEN, TUNED, FROZEN, FROZEN, FROZEN),
+    "pair_regression": (FROZEN,),  # tuning reads each pair twice
+}
 FAULTS = {
     "rate / 100": Fault("rate_too_low", 0, {RATE: 1e-4}),
     "few steps": Fault("too_few_steps", 0, {EPOCHS: 1, BATCH: 64}),
@@ -187,15 +190,15 @@ def _trained(
     for split, rows in splits.items():
         section[split] = str(files / f"{split}.jsonl")
         write_text(section[split], "".join(json.dumps(row) + "\n" for row in rows))
+    healthy = HEALTHY[dataset.kind]
+    config = healthy[fault.of % len(healthy)] | {"data": section}
     module = _module(folder.parent / f"module_{fault.scale:g}", fault.scale)
-    config = HEALTHY[fault.of % len(HEALTHY)] | {
-        "data": section,
-        "encoder": {"handle": str(module)},
-    }
+    config["encoder"] = {"handle": str(module)}
     config["training"] = config["training"] | {"truncate": True, "max_length": 32, "seed": fault.of}
     config["features"] = {"cache": str(folder.parent / "cache")}
     write_text(folder / "config.yaml", yaml.safe_dump(config))
-    given = [f"{key}={json.dumps(value)}" for key, value in fault.settings.items()]
+    settings = dataset.settings | fault.settings
+    given = [f"{key}={json.dumps(value)}" for key, value in settings.items()]
     metrics = trainer.train(folder / "config.yaml", given, folder / "run")
     if metrics is None:
         raise click.ClickException(f"{folder}: diverged")
