@@ -106,7 +106,7 @@ DATASETS = {
             "rate x 30",
             "collapse",
             "forgetting",
-        ),  # fmt: skip
+        ),
     ),
     "stsb_captions": Dataset(
         _similarities("main-captions"),
