@@ -3,10 +3,11 @@ import multiprocessing
 import os
 
 import pytest
+import yaml
 from finished_runs import METRICS, finish
 
 from hub_modules.storage import records
-from tf_adapt.config.reading import config_from
+from tf_adapt.config.reading import config_from, dump_config
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import run_folder
 from tf_adapt.training.resolving import run_config
@@ -79,6 +80,21 @@ def test_another_config_is_refused(tmp_path):
     ]:
         with pytest.raises(ConfigError, match=message):
             run_config.check_same_run(tmp_path, config(), config(**training))
+
+
+def test_a_linear_head_of_an_earlier_version_says_how_to_go_on(tmp_path):
+    """Before `head_scaled` a frozen encoder's vectors were not standardised."""
+    frozen = config().model_dump() | {"head": "linear", "adaptation": "feature_extraction"}
+    wanted = config_from(frozen, "test")
+    before = yaml.safe_load(dump_config(wanted))
+    del before["head_scaled"]
+    run_folder.start(tmp_path, yaml.safe_dump(before), [])
+    started = run_config.saved_config(tmp_path)
+    with pytest.raises(ConfigError, match="the same config --set head_scaled=false "):
+        run_config.check_same_run(tmp_path, started, wanted)
+    run_config.check_same_run(
+        tmp_path, started, config_from(frozen | {"head_scaled": False}, "test")
+    )
 
 
 def test_start_of_a_longer_run_makes_it_unfinished(tmp_path):

@@ -3,6 +3,7 @@
 Imports no TensorFlow.
 """
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +80,13 @@ def check_same_run(folder: Path, started: Config, wanted: Config) -> None:
         changed.pop("training.epochs", None)
     if changed:
         shown = ", ".join(changed.values())
+        before, now = flat(started.model_dump()), flat(wanted.model_dump())
+        # A key that is left out may have had another default in an earlier version.
+        left_out = [key for key in changed if now.get(key) is None]
+        advice = "".join(f" --set {key}={json.dumps(before.get(key))}" for key in left_out)
         raise ConfigError(
             f"{folder}: this run was started with another config: {shown}; give it another "
-            "--out, or the same config (only more training.epochs may be asked of it)"
+            f"--out, or the same config{advice} (only more training.epochs may be asked of it)"
         )
 
 
