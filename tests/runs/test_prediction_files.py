@@ -1,7 +1,14 @@
 import pytest
 
 from tf_adapt.errors import ArtifactError
-from tf_adapt.runs.prediction_files import read_predictions, write_predictions
+from tf_adapt.runs.prediction_files import (
+    read_predictions,
+    read_probabilities,
+    write_predictions,
+)
+
+TAGGED = "Ann\t0.9\tB-PER\nis\t1\tO\n\nNew York\t0.5\tB-LOC\n"
+BEFORE = "Ann\tB-PER\nis\tO\n\nNew York\tB-LOC\n"  # by an earlier version
 
 
 def test_what_a_run_wrote(tmp_path):
@@ -13,10 +20,17 @@ def test_what_a_run_wrote(tmp_path):
             "prediction\tb\ta\nb|a\t0.9\t0.8\n\t0.1\t0.2\na\t0.1\t0.6\n",
             [("a", "b"), (), ("a",)],
         ),
-        ("tagging", "Ann\tB-PER\nis\tO\n\nNew York\tB-LOC\n", [["B-PER", "O"], ["B-LOC"]]),
+        ("tagging", TAGGED, [["B-PER", "O"], ["B-LOC"]]),
+        ("tagging", BEFORE, [["B-PER", "O"], ["B-LOC"]]),
     ]:
         write_predictions(tmp_path, "dev", text)
         assert read_predictions(tmp_path, "dev", kind) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [(TAGGED, [[0.9, 1], [0.5]]), (BEFORE, None)])
+def test_the_probabilities_of_tags(tmp_path, text, expected):
+    write_predictions(tmp_path, "dev", text)
+    assert read_probabilities(tmp_path, "dev", "tagging") == expected
 
 
 def test_a_file_that_is_missing_or_damaged(tmp_path):

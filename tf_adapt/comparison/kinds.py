@@ -37,7 +37,8 @@ class Row:
         right_answers: predictions by cell, gold, kind → which are right; empty where none is
             right or wrong.
         confusion: predictions of several runs, gold, labels → their confusion matrix, or None.
-        questions: gold, probabilities, labels → what is asked of each example, one by one.
+        questions: gold, probabilities, labels → what is asked of each example, one by one; None:
+            labels are not searched for errors.
         constant: the gold label of an example, the answer to everything → its prediction.
         simple_models: name of each model that is tried first → train, dev, the scored examples, and
             the score of answers on dev → the answers on the scored ones.
@@ -55,8 +56,8 @@ class Row:
     answers: Callable[[list], Iterable]
     right_answers: Callable[[Mapping[str, list], list, str], dict[str, list[bool]]]
     confusion: Callable[[Sequence[list], list, Sequence[str]], list[list[int]] | None]
-    questions: Callable[[list, np.ndarray, Sequence[str]], list[classification.Question]] = (
-        classification.one_question
+    questions: Callable[[list, np.ndarray, Sequence[str]], list[classification.Question]] | None = (
+        None
     )
     constant: Callable[[Any, Any], Any] = lambda gold, answer: answer
     simple_models: Mapping[str, Callable[..., list]] = field(default_factory=dict)
@@ -90,6 +91,7 @@ _CLASSIFICATION = Row(
     answers=list,
     right_answers=_right_answers,
     confusion=classification.confusion_matrix,
+    questions=classification.one_question,
     simple_models={LOGISTIC: bag_of_words.classifier},
 )
 _REGRESSION = Row(

@@ -89,7 +89,8 @@ def _with_answer_files(content: Content, outcomes: Outcomes, splits: Splits) -> 
     )
     found = None
     # Of cells that know no more than the baseline the list would say nothing.
-    if content.folds and scores[0] is not None and content.verdict.above_baseline:
+    is_asked = content.folds and KINDS[kind].questions is not None
+    if is_asked and scores[0] is not None and content.verdict.above_baseline:
         mean = np.mean(scores, axis=0)
         found = _write_label_errors(out, examples, mean, splits)
         names += [LABEL_ERRORS] if found else []
@@ -97,12 +98,11 @@ def _with_answer_files(content: Content, outcomes: Outcomes, splits: Splits) -> 
 
 
 def _probabilities(run: CellRun, splits: Splits) -> list | None:
-    """Of each scored example the probability of each label, where the run's files have them."""
+    """Of each scored example what `read_probabilities` finds in the run's files, or None."""
 
     def of_run(one: CellRun, expected: int) -> list | None:
         found = read_probabilities(one.folder, SCORED_ON, splits.kind, one.cell.config.target)
-        has_all = found and all(len(row) == len(splits.labels) for row in found)
-        return found if has_all else None
+        return found if found and all(found) else None
 
     return assembled(run, splits, SCORED_ON, of_run)
 

@@ -16,7 +16,8 @@ class Row:
         form: of the file, see `tf_adapt.serving.prediction.prediction_forms`.
         prediction: what of an example is in the file (tsv: the first column, conll: the tags) → as
             `read_predictions` returns it; a ValueError where it is none.
-        probabilities: the text of a file → of each example that of each label; None: it has none.
+        probabilities: the text of a file → of each example that of each label, in tagging of each
+            word that of its tag; None: it has none.
         combinations: how the answers of an ensemble may be combined; the first is the default.
     """
 
@@ -34,6 +35,13 @@ def _columns_after(text: str) -> list[list[float]]:
     return [list(map(float, line.split("\t")[1:])) for line in text.split("\n")[1:]]
 
 
+def _before_tags(text: str) -> list[list[float]] | None:
+    sentences = [[line.split("\t") for line in part.split("\n")] for part in text.split("\n\n")]
+    if any(len(line) < 3 for sentence in sentences for line in sentence):  # of earlier versions
+        return None
+    return [[float(line[-2]) for line in sentence] for sentence in sentences]
+
+
 _LABEL = Row("tsv", str, (PROBABILITIES, VOTES), _columns_after)
 _NUMBER = Row("tsv", float, (PROBABILITIES,))
 KINDS = {
@@ -42,7 +50,7 @@ KINDS = {
     "regression": _NUMBER,
     "pair_classification": _LABEL,
     "pair_regression": _NUMBER,
-    "tagging": Row("conll", list, (PROBABILITIES, VOTES)),
+    "tagging": Row("conll", list, (PROBABILITIES, VOTES), _before_tags),
     "span_extraction": Row("tsv", str, ()),
 }
 

@@ -44,9 +44,10 @@ def read_predictions(run: Path, split: str, kind: str, task: str | None = None) 
 def read_probabilities(
     run: Path, split: str, kind: str, task: str | None = None
 ) -> list[list[float]] | None:
-    """The probability of each label, in the order of the labels, for each example of a split.
+    """The probability of each label, in the order of the labels, for each example of a split; in
+    tagging that of each word's tag.
 
-    None for a kind whose files hold none.
+    None for files that hold none: of some kinds, and of taggers by an earlier version.
 
     Raises:
         ArtifactError: as `read_predictions`.

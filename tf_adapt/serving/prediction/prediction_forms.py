@@ -71,6 +71,7 @@ def predictions_text(
     records: Sequence[Record | TaggedSentence],
     predictions: Sequence[Any],
     with_input: bool = False,
+    with_scores: bool = False,
 ) -> str:
     """The content of a file of predictions.
 
@@ -80,10 +81,11 @@ def predictions_text(
             empty one.
         with_input: write the row first, with its own names of the columns; columns of ids are
             written in any case, and for tagging the words.
+        with_scores: write the probability of each tag before it, as a run's own files have it.
     """
     pairs = list(zip(records, predictions, strict=True))
     if form == "conll":
-        return "\n".join(_columns(record, prediction) for record, prediction in pairs)
+        return "\n".join(_columns(*pair, with_scores) for pair in pairs)
     given = [_of_input(record, task, with_input) for record in records]
     names = list(dict.fromkeys(name for values in given for name in values))
     if form == "jsonl":
@@ -136,6 +138,8 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _columns(record: TaggedSentence, prediction: Any) -> str:
-    tags = () if prediction is None else prediction.label
-    return "".join(f"{word}\t{tag}\n" for word, tag in zip(record.words, tags, strict=True))
+def _columns(record: TaggedSentence, prediction: Any, with_scores: bool) -> str:
+    columns = [record.words, () if prediction is None else prediction.label]
+    if with_scores:
+        columns.insert(1, [f"{score:.4f}" for score in prediction.scores])
+    return "".join("\t".join(line) + "\n" for line in zip(*columns, strict=True))

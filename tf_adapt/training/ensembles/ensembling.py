@@ -123,7 +123,8 @@ def ensemble(
     with publish_folder(out) as aside:
         form = FILES[task.kind].form
         for split, records in pool.records.items():
-            text = predictions_text(form, task, records, predictions[split])
+            given = (form, task, records, predictions[split])
+            text = predictions_text(*given, with_scores=True)
             write_predictions(aside, split, text)
         ensemble_folder.write(aside, described)
     return described

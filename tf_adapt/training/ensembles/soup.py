@@ -235,9 +235,8 @@ def _write(
         weights = checkpoints.to_arrays(model.weights)
         checkpoints.save_best(aside / "checkpoint", checkpoints.best_name(number), weights)
         for name, predictions in of_mean.predictions.items():
-            write_predictions(
-                aside, name, predictions_text(form, task, examples[name], predictions)
-            )
+            text = predictions_text(form, task, examples[name], predictions, with_scores=True)
+            write_predictions(aside, name, text)
         ensemble_folder.write(aside, described)
         metrics = _metrics(members, best, of_mean, examples)
         if "layer_weights" in metrics:

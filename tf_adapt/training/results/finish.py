@@ -136,7 +136,7 @@ def _predict(run: Run, names: list[str]) -> tuple[dict[str, Scores], dict[str, d
         predictions = to_predictions(task, examples, answer)
         if run.writes:
             form = FILES[task.kind].form
-            text = predictions_text(form, task, examples, predictions)
+            text = predictions_text(form, task, examples, predictions, with_scores=True)
             write_predictions(run.folder, split, text, run.task)
         scores[split] = plain_numbers(row.predicted_scores(task, examples, answer, predictions))
         qualities[split] = quality(task, examples, predictions)
