@@ -119,6 +119,10 @@ def trials(*scores, rates=(1e-5, 3e-5, 1e-4)):
         ({"reads": "the pooled vector", "frozen": True}, {"unscaled_states"}),
         ({"reads": None, "frozen": True}, {"unscaled_states"}),
         ({"frozen": True, "losses": [0.69, 0.55, 0.5]}, {"head_too_small"}),
+        (
+            {"frozen": True, "losses": [0.69, 0.6, 0.5], "training": {"learning_rate": 1e-4}},
+            {"rate_too_low"},
+        ),
         ({"labels": texts.LabelCheck(0.5, 0.7, 4.0)}, {"noisy_labels"}),
         ({"labels": texts.LabelCheck(0.5, 0.7, 2.0)}, set()),
         ({"domain_auc": (0.9, 0.85, 0.95)}, {"other_domain"}),

@@ -136,9 +136,10 @@ def _unscaled_states(run: Evidence) -> str | None:
 
 
 def _head_too_small(run: Evidence) -> str | None:
-    """It learns, but does not fit; one that does not learn says nothing of its head."""
+    """It learns, but does not fit; one that hardly learns, or at no such rate, says nothing of its
+    head: the counter-run has another rate too."""
     losses = run.losses
-    if not run.is_frozen or len(losses) < 2 or _hardly_falls(run) or _rises(run):
+    if not run.is_frozen or len(losses) < 2 or _rate_too_low(run) or _rises(run):
         return None
     if losses[-1] < limits.UNFIT_LOSS * losses[0]:
         return None
