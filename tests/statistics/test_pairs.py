@@ -9,7 +9,8 @@ import pytest
 from tf_adapt.statistics.pairs import above_baseline, compare_pairs, holm
 from tf_adapt.statistics.relation import PairTest, relation
 from tf_adapt.statistics.scores import item_statistics
-from tf_adapt.statistics.two_cells import compare_cells, sample_of, seeds_needed
+from tf_adapt.statistics.seeds_needed import seeds_needed
+from tf_adapt.statistics.two_cells import compare_cells, sample_of
 
 
 def right_or_wrong(shares, items=400, seed=0):

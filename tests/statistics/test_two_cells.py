@@ -9,13 +9,8 @@ from scipy.special import expit
 from scipy.stats import chi2, norm, t, ttest_1samp, ttest_ind, ttest_rel
 
 from tf_adapt.statistics.scores import item_statistics
-from tf_adapt.statistics.two_cells import (
-    CellSample,
-    compare_cells,
-    enough_items,
-    sample_of,
-    seeds_needed,
-)
+from tf_adapt.statistics.seeds_needed import enough_items, seeds_needed
+from tf_adapt.statistics.two_cells import CellSample, compare_cells, sample_of
 
 
 def mean_cell(values):

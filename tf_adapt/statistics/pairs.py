@@ -18,14 +18,8 @@ from tf_adapt.statistics.relation import (
     BaselineTest,
     PairTest,
 )
-from tf_adapt.statistics.two_cells import (
-    CellDifference,
-    CellSample,
-    compare_cells,
-    enough_items,
-    sample_of,
-    seeds_needed,
-)
+from tf_adapt.statistics.seeds_needed import enough_items, seeds_needed
+from tf_adapt.statistics.two_cells import CellDifference, CellSample, compare_cells, sample_of
 
 # Scores within a point of each other are alike; the paper colours larger differences only.
 MARGIN = 0.01

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtri, ndtr, stdtr, stdtrit
+from scipy.special import chdtri, stdtr, stdtrit
 
-from tf_adapt.statistics.relation import FEWEST_REPEATS, FEWEST_SEEDS
 from tf_adapt.statistics.scores import pseudo_values, score_of
 
 # Differences of scores below this are rounding errors of their sums.
@@ -188,7 +187,7 @@ def compare_cells(
     Source: Obuchowski and Rockette 1995; Hillis 2007, "A comparison of denominator degrees of
     freedom methods for multiple observer ROC analysis".
     """
-    _check_items(a, b)
+    check_items(a, b)
     difference = float(a.scores.mean() - b.scores.mean())
     if len(a.items) == 1:
         return CellDifference(difference, None, 1.0, 1.0, None)
@@ -209,75 +208,20 @@ def compare_cells(
     return CellDifference(difference, interval, p, p_alike, float(error))
 
 
-def seeds_needed(
-    a: CellSample, b: CellSample, level: float = 0.05, power: float = 0.8, most: int = 100
-) -> tuple[int | None, int | None]:
-    """The range of the number of seeds per cell with which a decision is to be expected.
-
-    The test items do not change when seeds are added, so that only the new seeds are random: with n
-    seeds the difference is normal around that of infinitely many seeds on these items, with
-    variance `seeds(n)`, and is significant beyond `t · √(seeds(n) + items)`. The two numbers are
-    the smallest n with probability `power`, for the largest and the smallest plausible difference:
-    the ends of its 50 % interval over seeds, `difference ± t₀.₇₅ · √seeds`. Variances are the
-    estimated ones.
-
-    Returns:
-        (fewest, most); None: more than `most`, or no number suffices, see `enough_items`.
-
-    Args:
-        level: of the test, two-sided.
-        most: the largest number tried.
+def check_items(a: CellSample, b: CellSample) -> None:
+    """Checks that both cells have the same items.
 
     Raises:
-        ValueError: as `compare_cells`, or a cell has one seed, without a variance.
+        ValueError: they have not.
     """
-    parts = _components(a, b)
-    return tuple(
-        _first_with_power(difference, parts, len(a.items), level, power, most)
-        for difference in parts.plausible
-    )
-
-
-def enough_items(a: CellSample, b: CellSample, level: float = 0.05) -> bool:
-    """Whether more seeds can lead to a decision: if not, only more test examples can.
-
-    With infinitely many seeds the difference is significant beyond `t · √items`. True if the
-    largest plausible difference is (see `seeds_needed`).
-
-    Args, Raises: as `seeds_needed`.
-    """
-    parts = _components(a, b)
-    if len(a.items) == 1:
-        return False
-    limit = stdtrit(len(a.items) - 1, 1 - level / 2) * np.sqrt(parts.items)
-    return bool(parts.plausible[0] > max(limit, ROUNDING))
-
-
-@dataclass(frozen=True)
-class _Components:
-    """Variance components of the difference of two cells.
-
-    Attributes:
-        plausible: the largest and the smallest plausible absolute difference on these items.
-        per_seed: variance of the difference from a single seed of each cell, `[2]`.
-        items: the variance that remains with infinitely many seeds.
-        fewer: the cell with fewer degrees of freedom.
-    """
-
-    plausible: tuple[float, float]
-    per_seed: np.ndarray
-    items: float
-    fewer: CellSample
-
-
-def _check_items(a: CellSample, b: CellSample) -> None:
     if len(a.items) != len(b.items):
         raise ValueError(
             f"cells: expected the same test items in both, got {len(a.items)} and {len(b.items)}"
         )
 
 
-def _counts(a: CellSample, b: CellSample) -> np.ndarray:
+def seeds_of(a: CellSample, b: CellSample) -> np.ndarray:
+    """The number of seeds of each cell, `[2]`."""
     return np.array([len(a.scores), len(b.scores)])
 
 
@@ -287,50 +231,12 @@ def observed_variances(a: CellSample, b: CellSample) -> tuple[np.ndarray, float,
     Raises:
         ValueError: the cells differ in their numbers of items.
     """
-    _check_items(a, b)
-    counts, items = _counts(a, b), len(a.items)
+    check_items(a, b)
+    counts, items = seeds_of(a, b), len(a.items)
     by_seed = np.array([a.seed_variance, b.seed_variance]) / counts
     by_seed = by_seed + np.array([a.shared, b.shared])
     by_item = np.var(a.items - b.items, ddof=1) / items
     return by_seed, by_item, float((np.array([a.residual, b.residual]) / counts).sum() / items)
-
-
-def _components(a: CellSample, b: CellSample) -> _Components:
-    _check_items(a, b)
-    counts, items = _counts(a, b), len(a.items)
-    if counts.min() == 1:
-        raise ValueError("seeds_needed: expected at least 2 seeds of each cell, got 1")
-    difference = abs(float(a.scores.mean() - b.scores.mean()))
-    if items == 1:
-        return _Components((difference, difference), np.zeros(2), np.inf, a)
-    _, by_item, residual = observed_variances(a, b)
-    per_seed = np.array([max(cell.seed_variance, cell.residual / items) for cell in (a, b)])
-    shares = per_seed / counts
-    fewer = min((a, b), key=lambda cell: cell.freedom(len(cell.scores)))
-    half = np.sqrt(shares.sum()) * stdtrit(fewer.freedom(len(fewer.scores)), 0.75)
-    plausible = (difference + half, max(0.0, difference - half))
-    remaining = max(0.0, by_item - residual) + a.shared + b.shared
-    return _Components(plausible, per_seed, remaining, fewer)
-
-
-def _first_with_power(
-    difference: float, parts: _Components, items: int, level: float, power: float, most: int
-) -> int | None:
-    if difference < ROUNDING or not np.isfinite(parts.items):
-        return None
-    fewest = FEWEST_SEEDS if parts.fewer.folds == 1 else FEWEST_REPEATS
-    for number in range(fewest, most + 1):
-        shares = parts.per_seed / number
-        variance = shares.sum() + parts.items
-        if variance < ROUNDING**2:
-            return number
-        of_seeds = parts.fewer.freedom(number)
-        freedom = degrees_of_freedom(shares.sum(), parts.items, 0.0, of_seeds, items)
-        beyond = difference - stdtrit(freedom, 1 - level / 2) * np.sqrt(variance)
-        # The other tail is negligible at this power.
-        if ndtr(beyond / np.sqrt(max(shares.sum(), ROUNDING**2))) >= power:
-            return number
-    return None
 
 
 def total_variance(seeds, items, residual):

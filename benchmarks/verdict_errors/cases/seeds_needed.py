@@ -8,14 +8,8 @@ from scipy.special import nctdtr, stdtrit
 from benchmarks.verdict_errors.columns import Mean, Quantiles, Share
 from benchmarks.verdict_errors.rules import OldTest, old_freedom, old_test
 from tf_adapt.statistics.alpha_spending import level_of
-from tf_adapt.statistics.two_cells import (
-    CellDifference,
-    CellSample,
-    compare_cells,
-    enough_items,
-    sample_of,
-    seeds_needed,
-)
+from tf_adapt.statistics.seeds_needed import enough_items, seeds_needed
+from tf_adapt.statistics.two_cells import CellDifference, CellSample, compare_cells, sample_of
 
 ABOUT = (
     "Two cells with three seeds each on 200 test items, all effects normal; the difference that "
