@@ -73,6 +73,10 @@ def test_weights_are_averaged_of_members_with_one_seed_where_they_differ_otherwi
     [
         ({"members": [{}]}, "x.members: expected a list of sections"),
         ({"members": [{}, {}], "ensemble": 2}, "x.members: expected null together with ensemble"),
+        (
+            {"members": [{}, {"encoder": {"handle": "elmo_small"}}], "combine": "weights"},
+            "encoder: expected the encoder of the cell together with combine: weights",
+        ),
         ({"combine": "votes"}, "x.combine: expected null without ensemble"),
         ({"members": [{}, {"start": {"config": "a.yaml"}}]}, "config: expected null, and the fol"),
         ({"members": [{}, {"training": {"warmup": 3}}]}, "warmup: expected"),

@@ -16,8 +16,10 @@ from tf_adapt.comparison.plan.signals import KEY, laid_over
 from tf_adapt.config.messages import Problems
 from tf_adapt.config.paths import resolve_paths
 from tf_adapt.config.reading import checked_config
+from tf_adapt.runs.ensemble_folder import WEIGHTS
 
 Values = tuple[tuple[str, Any], ...]
+_OTHER_WEIGHTS = {"handle", "keep_layers", "classification_token"}
 # Sections that a run's config always has; of others the whole value is set.
 _ALWAYS = ("encoder", "optimizer", "schedule", "auxiliary", "penalties", "training")
 
@@ -41,6 +43,12 @@ def _check(signal: SignalSettings, path: KeyPath, problems: Problems) -> None:
             f"expected null without ensemble, leave_out_parts or members, got {signal.combine}",
         )
     for number, member in enumerate(signal.members or ()):
+        if signal.combine == WEIGHTS and member.encoder.model_fields_set & _OTHER_WEIGHTS:
+            problems.add(
+                (*path, "members", number, "encoder"),
+                "expected the encoder of the cell together with combine: weights, whose means are "
+                "of the same weights, got another; take probabilities or votes",
+            )
         if member.start is not None and member.start.config is not None:
             problems.add(
                 (*path, "members", number, "start", "config"),
