@@ -6,9 +6,8 @@ import tensorflow as tf
 
 import tf_adapt as ta
 from tf_adapt.errors import ConfigError
-from tf_adapt.heads.names import HEAD_NAMES
 from tf_adapt.heads.sentence_pair import SentencePairHead
-from tf_adapt.heads.table import HEADS, build_head, head_name
+from tf_adapt.heads.table import build_head, head_name
 
 U, V = np.random.default_rng(0).normal(size=(2, 3, 5)).astype("float32")
 ENCODED = [{"pooled": tf.constant(U)}, {"pooled": tf.constant(V)}]
@@ -34,10 +33,6 @@ def test_a_regression_is_one_number():
     assert head.output_shape == (None,)
     with pytest.raises(ValueError, match="features: expected one of skip_thoughts, infersent"):
         SentencePairHead(num_outputs=2, features="both")
-
-
-def test_a_config_knows_every_head():
-    assert set(HEAD_NAMES) == {"default", *HEADS}
 
 
 PAIR = ta.Task("pair_classification", ["no", "yes"])
