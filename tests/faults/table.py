@@ -18,6 +18,8 @@ CASES = [
     *(f"S{number}" for number in range(1, 6)),
     "P1",
     "P2",
+    "P3",
+    "P4",
 ]
 _NUMBERS = re.compile(r"test((?:_[dcainvsp]\d+)+)_")
 

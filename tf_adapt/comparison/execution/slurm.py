@@ -140,6 +140,7 @@ class SlurmExecutor:
 
     def _submit(self, folder: Path, calls: list[str]) -> list:
         import submitit
+        from submitit.core.utils import FailedJobError, FailedSubmissionError
 
         folder.mkdir(parents=True, exist_ok=True)
         executor = submitit.SlurmExecutor(folder, max_num_timeout=MOST_TIMEOUTS)
@@ -151,7 +152,7 @@ class SlurmExecutor:
         )
         try:
             return executor.map_array(RunAsJob(), calls)
-        except (subprocess.CalledProcessError, submitit.core.utils.FailedSubmissionError) as error:
+        except (FailedJobError, FailedSubmissionError) as error:
             detail = " ".join(str(error).split())
             raise ConfigError(
                 f"--slurm: sbatch refuses the jobs: {detail}; see `sbatch --help` for what the "

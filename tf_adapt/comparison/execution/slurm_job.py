@@ -16,6 +16,8 @@ from pathlib import Path
 from hub_modules.storage.files import write_text
 
 POLL_SECONDS, GRACE_SECONDS = 0.2, 60.0
+# Exit codes from here on are those of commands that a signal has ended.
+ENDED_BY_SIGNAL = 128
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,12 @@ class RunAsJob:
         # Not `wait`, which holds a lock that the handler of the signal needs.
         while self.process.poll() is None:
             time.sleep(POLL_SECONDS)
-        write_text(Path(call.exit), f"{self.process.returncode}\n")
-        return self.process.returncode
+        code = self.process.returncode
+        # Ended by a signal (its node is lost, others go first): the job is put into the queue
+        # again, by Slurm or by the comparison.
+        if 0 <= code < ENDED_BY_SIGNAL:
+            write_text(Path(call.exit), f"{code}\n")
+        return code
 
     def checkpoint(self, path: str):
         """Ends the run, which saves its state; what submitit puts into the queue again."""
