@@ -139,7 +139,7 @@ def test_what_is_refused(cluster, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_p4_a_job_at_its_limit_goes_on_from_its_checkpoint(cluster, write_config, tmp_path):
     changes = {"adaptations": ["freeze"], "seeds": 1, "learning_rates": [1e-2]}
-    path = write_config(training={"epochs": 60, "batch_size": 8}, **changes)
+    path = write_config(training={"epochs": 16, "batch_size": 8}, **changes)
     out = tmp_path / "out"
     command = [sys.executable, "-m", "tf_adapt", "compare", str(path), "--out", str(out)]
     comparison = subprocess.Popen([*command, "--slurm", "partition=main,time=30"])
