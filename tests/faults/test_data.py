@@ -1,15 +1,16 @@
-"""Fault cases D1 to D8, D10, D12 to D14: what reading refuses, and what it must leave alone."""
+"""Fault cases D1 to D8 and D14: what reading refuses, and what it must leave alone.
+
+(D10, D12, D13: data/test_labels.py, data/test_splits.py, data/test_prepare.py.)
+"""
 
 import contextlib
 import gzip
 import os
-from types import SimpleNamespace
 
 import pytest
 
 from tf_adapt.data import formats
-from tf_adapt.data.datasets import load_dataset, read_file
-from tf_adapt.data.labels import check_labels, check_scheme, label_set
+from tf_adapt.data.datasets import load_dataset
 from tf_adapt.errors import DataError
 
 CONLL = "".join(f"word{i} O\n" + ("\n" if i % 5 == 4 else "") for i in range(25))
@@ -137,59 +138,8 @@ def test_d8_empty_sentences_and_texts(tmp_path):
         _read_table(path)
 
 
-def test_d10_a_label_in_dev_that_train_lacks(tmp_path):
-    train = _read_table(_write(tmp_path, TABLE, "train.tsv"))
-    path = _write(tmp_path, TABLE.replace("\ty", "\tz"), "dev.tsv")
-    with _refused("dev: ", "'z'", "dev.tsv:3", "5 in all"):
-        check_labels(_read_table(path), label_set(train, "train"), "dev")
-
-
-def test_d12_ids_outside_the_labels():
-    for label in [-1, 2]:
-        records = [formats.Record("a", label=0), formats.Record("b", label=label, where="train[1]")]
-        with _refused(f"got {label}", "train[1]"):
-            check_labels(records, ["x", "y"], "train")
-
-
-IOB1_TAGS = ["I-PER", "O", "I-LOC"]
-IOB2_TAGS = ["B-PER", "I-PER", "O"]
-
-
-def test_d13_tags_that_are_not_of_the_scheme(tmp_path):
-    for scheme, tags, line in [
-        ("IOB2", IOB1_TAGS, 1),
-        ("IOB1", IOB2_TAGS, 1),
-        ("IOB2", ["O", "S-PER", "O"], 2),
-        ("IOB2", ["O", "O", "I-PER"], 3),
-        ("IOB2", ["O", "B_PER", "O"], 2),
-        ("IOB2", ["O", "B-", "O"], 2),
-        ("IOB2", ["O", "-", "O"], 2),
-        ("IOB2", ["O", "O", "b-per"], 3),
-    ]:
-        lines = [f"word {tag}" for tag in tags]
-        path = _write(tmp_path, "\n".join(["first O", "", *lines]))
-        data = SimpleNamespace(
-            format="conll", kind="tagging", columns={"words": 0, "tags": 1}, scheme=scheme
-        )
-        expected = (
-            f"data.txt:{line + 2}: tag {tags[line - 1]!r} is not legal in the scheme {scheme}"
-        )
-        with _refused(expected):
-            read_file(path, data)
-
-
-def test_d13_a_type_with_a_hyphen_is_legal(tmp_path):
-    path = _write(tmp_path, "a B-PER-X\nb I-PER-X\n")
-    sentences = formats.read_conll(path)
-    check_scheme(sentences, "IOB2")
-    assert label_set(sentences, "train") == ["B-PER-X", "I-PER-X"]
-
-
 def test_d14_targets_that_are_not_finite(tmp_path):
     for value in ["NaN", "nan", "inf", "-Infinity", "1e39"]:
         path = _write(tmp_path, f"text\tlabel\na\t1.5\nb\t{value}\n")
         with _refused("data.txt:3: expected a finite number"):
             formats.read_tsv(path, COLUMNS, formats.number_label)
-        records = [formats.Record("a", "b", float(value), "train[0]")]
-        with _refused("train[0]: expected a finite number"):
-            check_labels(records, None, "train")
