@@ -3,6 +3,7 @@
 import pytest
 from closed_form_search import SPACE
 
+from tf_adapt.adaptation.adaptations import ADAPTATIONS
 from tf_adapt.comparison.search.space import in_words
 from tf_adapt.errors import ConfigError
 
@@ -35,6 +36,19 @@ def test_the_paper_s_space(searching):
     assert [values.key for values in tuned] == [*shared, "schedule.name", "optimizer.decay"]
     # Around the built-in rates of an ELMo: 6e-3 to 1e-3 frozen, 3e-3 to 3e-4 tuned.
     assert [(s[0].low, s[0].high) for s in (frozen, tuned)] == [(5e-4, 1.2e-2), (1.5e-4, 6e-3)]
+
+
+def test_the_paper_s_space_takes_every_adaptation(searching):
+    cells = searching({"space": "paper"}, adaptations=list(ADAPTATIONS)).cells
+    by_name = {
+        cell.config.adaptation.name: {values.key: values for values in cell.search.space}
+        for cell in cells
+    }
+    assert by_name.keys() == ADAPTATIONS.keys()
+    assert "head_dropout" not in by_name["contrastive"]  # whose head is fitted in closed form
+    whole = next(c.config for c in cells if c.config.adaptation.name == "two_stage")
+    epochs = by_name["two_stage"]["training.epochs"]
+    assert whole.adaptation.head_epochs < epochs.low < epochs.high == whole.training.epochs
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from hub_modules.native.weights import count_parameters
+from hub_modules.storage.machine import gpus
 from tf_adapt.adaptation.phases import HEAD
 from tf_adapt.adaptation.unfreezing import group_names
 from tf_adapt.comparison.cell_results import CHOSEN_ON, SCORED_ON
@@ -77,7 +78,7 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
     tried = comparison.trials if comparison.trials > 1 else 0
     folds = comparison.folds
     members = len(comparison.seeds) * sum(cell.together for cell in comparison.cells)
-    jobs = jobs_at_once(len(cells), comparison.threads)
+    jobs = jobs_at_once(len(cells), comparison.threads, len(gpus()) or None)
     examples = {name: len(records) for name, records in splits.examples.items()}
     known = {costs.name for costs in measured}
     costs = expected_costs(

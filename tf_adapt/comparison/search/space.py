@@ -256,7 +256,8 @@ def _paper(config: Config) -> dict[str, list[ValuesSection]]:
     triangular rates, and 0.4 times the rate for each layer down.
 
     The paper has no ranges. Ours: rates from half the lowest to twice the highest built-in one,
-    dropout and weight decay around their usual values, up to the epochs of the config.
+    dropout and weight decay around their usual values, from half to all epochs of the config, and
+    at least one after the stages before the last. What an adaptation does not take is left out.
     """
     rates = default_rates(config.encoder.handle, config.adaptation.name, config.head)
     epochs = config.training.epochs
@@ -266,10 +267,21 @@ def _paper(config: Config) -> dict[str, list[ValuesSection]]:
         "head_dropout": [ValuesSection(low=0.0, high=0.5)],
         "training.weight_decay": [ValuesSection(low=1.0e-3, high=0.1, log=True)],
     }
-    if epochs > 1:
-        space[EPOCHS] = [ValuesSection(low=math.ceil(epochs / 2), high=epochs)]
+    adaptation = config.adaptation
+    stages = (adaptation.head_epochs or 0) + (adaptation.upper_epochs or 0)
+    fewest = max(math.ceil(epochs / 2), stages + 1)
+    if fewest < epochs:
+        space[EPOCHS] = [ValuesSection(low=fewest, high=epochs)]
     if config.adaptation.name == TUNED:
         shapes = ["linear_decay", "slanted_triangular"]
         space["schedule.name"] = [ValuesSection(choices=shapes)]
         space["optimizer.decay"] = [ValuesSection(choices=[None, 0.4])]
-    return space
+    return {key: values for key, values in space.items() if _is_taken(config, key, values)}
+
+
+def _is_taken(config: Config, key: str, alternatives: list[ValuesSection]) -> bool:
+    problems, path = Problems("", {}), _in_config(config, key)
+    for values in alternatives:
+        for end in values.choices or (values.low, values.high):
+            checked_config(with_values(config.model_dump(), {path: end}), problems)
+    return not problems
