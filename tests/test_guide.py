@@ -30,7 +30,7 @@ PAGES = {
 }
 # Blocks below a line `<!-- not run: REASON -->`, by page: how many for which reason.
 NOT_RUN = {
-    "guide_devices": {"needs other machines": 1},
+    "guide_devices": {"needs other machines": 1, "needs Slurm": 1},
     "guide_encoders": {
         "needs network": 3,
         "takes hours": 1,
