@@ -100,6 +100,8 @@ def trials(*scores, rates=(1e-5, 3e-5, 1e-4)):
         ({"frozen": True}, set()),
         ({"training": {"learning_rate": 1e-2}}, {"rate_too_high"}),
         ({"training": {"learning_rate": 1e-6}}, {"rate_too_low"}),
+        ({"training": {"learning_rate": 1e-6}, "dev": 0.5}, {"rate_too_low"}),
+        ({"training": {"learning_rate": 1e-2}, "losses": [0.6, 0.59]}, {"rate_too_high"}),
         ({"tried": trials(0.5, 0.6, 0.8)}, {"rate_too_low"}),
         ({"tried": trials(0.8, 0.7, 0.6, rates=(1e-4, 3e-4, 1e-3))}, {"rate_too_high"}),
         ({"losses": [0.69, 0.68, 0.67]}, {"rate_too_low"}),

@@ -92,18 +92,30 @@ def _edge(run: Evidence, end: str) -> str | None:
     return shortfall.why if shortfall and shortfall.adds == end else None
 
 
-def _rate_too_high(run: Evidence) -> str | None:
+def _far_above(run: Evidence) -> str | None:
     highest = run.rates[-1]
-    above = f"{run.rate:g} is far above the default rates, at most {highest:g}"
-    is_above = run.rate > limits.FAR_FROM_DEFAULT * highest
-    return _first(_at_chance(run), above if is_above else None, _rises(run), _edge(run, LOWER))
+    if run.rate <= limits.FAR_FROM_DEFAULT * highest:
+        return None
+    return f"{run.rate:g} is far above the default rates, at most {highest:g}"
+
+
+def _far_below(run: Evidence) -> str | None:
+    lowest = run.rates[0]
+    if run.rate * limits.FAR_FROM_DEFAULT >= lowest:
+        return None
+    return f"{run.rate:g} is far below the default rates, at least {lowest:g}"
+
+
+def _rate_too_high(run: Evidence) -> str | None:
+    if _far_below(run):
+        return None
+    return _first(_at_chance(run), _far_above(run), _rises(run), _edge(run, LOWER))
 
 
 def _rate_too_low(run: Evidence) -> str | None:
-    lowest = run.rates[0]
-    below = f"{run.rate:g} is far below the default rates, at least {lowest:g}"
-    is_below = run.rate * limits.FAR_FROM_DEFAULT < lowest
-    return _first(below if is_below else None, _hardly_falls(run), _edge(run, HIGHER))
+    if _far_above(run):
+        return None
+    return _first(_far_below(run), _hardly_falls(run), _edge(run, HIGHER))
 
 
 def _too_few_steps(run: Evidence) -> str | None:
@@ -139,7 +151,8 @@ def _head_too_small(run: Evidence) -> str | None:
     """It learns, but does not fit; one that hardly learns, or at no such rate, says nothing of its
     head: the counter-run has another rate too."""
     losses = run.losses
-    if not run.is_frozen or len(losses) < 2 or _rate_too_low(run) or _rises(run):
+    does_not_learn = _rate_too_low(run) or _far_above(run) or _rises(run)
+    if not run.is_frozen or len(losses) < 2 or does_not_learn:
         return None
     if losses[-1] < limits.UNFIT_LOSS * losses[0]:
         return None
@@ -180,14 +193,14 @@ def _middle(rates: list[float]) -> float:
 
 def _lower_rate(run: Evidence, folder: Path) -> Settings:
     """The nearest default rate, of a run within the defaults a tenth."""
-    far = run.rate > limits.FAR_FROM_DEFAULT * run.rates[-1]
-    return {"training.learning_rate": run.rates[-1] if far else run.rate / TIMES_RATE}
+    rate = run.rates[-1] if _far_above(run) else run.rate / TIMES_RATE
+    return {"training.learning_rate": rate}
 
 
 def _higher_rate(run: Evidence, folder: Path) -> Settings:
     """The nearest default rate, of a run within the defaults ten times its own."""
-    far = run.rate * limits.FAR_FROM_DEFAULT < run.rates[0]
-    return {"training.learning_rate": run.rates[0] if far else run.rate * TIMES_RATE}
+    rate = run.rates[0] if _far_below(run) else run.rate * TIMES_RATE
+    return {"training.learning_rate": rate}
 
 
 def _more_epochs(run: Evidence, folder: Path) -> Settings:
