@@ -301,6 +301,14 @@ def test_a_cause_is_named_where_its_counter_run_clearly_gains(right, named, tmp_
         assert cause.gain == pytest.approx(expected, abs=1e-3)
 
 
+def test_a_counter_run_at_the_baseline_names_nothing(tmp_path):
+    gold = [record.label for record in records(40, 1)]
+    _answer(tmp_path / "run", ["good"] * 40)
+    run = evidence(tmp_path / "run", dev=0.5, baseline=1.0, training={"learning_rate": 1e-2})
+    found = diagnosing._diagnosis(run, None, tmp_path, tmp_path / "home", Fixed(gold))
+    assert [cause.gain[0] for cause in found.causes] == [0.5] and not found.named
+
+
 class Refusing:
     """In place of trainings, of which each is refused."""
 

@@ -215,7 +215,8 @@ def _checked(run: Evidence, cause: Cause, home: Path, count: int, trainer: Train
         cause,
         after=after,
         gain=gain,
-        named=CAUSES[cause.name].confirms(gain),
+        # One that is still no better than a constant answer has removed nothing.
+        named=CAUSES[cause.name].confirms(gain) and after > run.baseline,
         run=str(counter),
         seconds=metrics["seconds"]["total"],
     )
