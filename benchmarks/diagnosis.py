@@ -96,7 +96,8 @@ FAULTS = {
     "other domain": Fault("other_domain", 0, data=_other_domain, harms="test"),
     "collapse": Fault("collapsed", 1, {RATE: 3e-2, "training.warmup": 0.0}),
     "rate x 30": Fault("rate_too_high", 1, {RATE: 9e-3}),
-    "forgetting": Fault("forgetting", 1, {RATE: 3e-3}),
+    "rate x 10": Fault("forgetting", 1, {RATE: 3e-3}),
+    "rate x 20": Fault("forgetting", 1, {RATE: 6e-3}),
 }
 
 

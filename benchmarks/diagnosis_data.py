@@ -105,7 +105,8 @@ DATASETS = {
             "few steps",
             "rate x 30",
             "collapse",
-            "forgetting",
+            "rate x 10",
+            "rate x 20",
         ),
     ),
     "stsb_captions": Dataset(
