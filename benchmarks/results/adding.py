@@ -40,7 +40,8 @@ def add(folder: Path, name: str, home: Path = HOME) -> Path:
     plain = json.dumps(to_json(replace(report, disagreements=[])), indent=1, ensure_ascii=False)
     target = home / name
     target.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(folder / FILE, target / FILE)
+    for path in folder.glob("answers.*"):
+        shutil.copyfile(path, target / path.name)
     for place in dict.fromkeys((str(folder.absolute()), str(folder))):
         plain = plain.replace(place, f"comparisons/{name}")
     for place in (Path.cwd(), ROOT):

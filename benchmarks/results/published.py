@@ -4,6 +4,7 @@ from pathlib import Path
 
 from benchmarks.results.adding import HOME, REPORT
 from tf_adapt.comparison.kept.scores import read_rescored
+from tf_adapt.comparison.kept.shift import read_shifted
 from tf_adapt.report.content import Content
 
 
@@ -14,7 +15,12 @@ def published(home: Path = HOME) -> dict[str, Content]:
         ArtifactError: as `read_rescored`.
     """
     names = sorted(path.parent.name for path in home.glob(f"*/{REPORT}"))
-    return {name: read_rescored(home / name)[0] for name in names}
+    return {name: _read(home / name) for name in names}
+
+
+def _read(folder: Path) -> Content:
+    content, answers = read_rescored(folder)
+    return read_shifted(folder, content, answers)
 
 
 def beginning(contents: dict[str, Content], prefix: str) -> dict[Path, Content]:

@@ -34,6 +34,7 @@ CASES = (
     "power",
     "folds",
     "choosing-in-folds",
+    "shift",
 )
 DOCS = Path(__file__).parents[2] / "docs"
 NUMBERS, PAGE = "verdict_errors.json", "verdict.md"

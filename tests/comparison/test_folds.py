@@ -15,7 +15,7 @@ from tf_adapt.comparison.execution.fold_outcomes import FoldOutcomes
 from tf_adapt.comparison.execution.runs import remember_failure
 from tf_adapt.comparison.extending import extensions
 from tf_adapt.comparison.inputs import checked_splits, comparison_splits
-from tf_adapt.comparison.kept.answers import read_answers, write_answers
+from tf_adapt.comparison.kept.answers import FILE, read_answers, write_answers
 from tf_adapt.comparison.kept.scores import rescored
 from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.results import results
@@ -257,7 +257,7 @@ def test_all_answers_together_are_scored_and_tested(in_a_file, tmp_path):
     found, answers = results(
         outcomes, splits, analyses_at(outcomes, ()), data={}, machine="", command=""
     )
-    write_answers(answers, tmp_path / "answers")
+    write_answers(answers[FILE], tmp_path / "answers")
     assert rescored(found, read_answers(tmp_path / "answers")) == found
     scores = {cell.adaptation: cell.results.scores for cell in found.cells}
     assert scores == {

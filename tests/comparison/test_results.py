@@ -14,7 +14,7 @@ from tf_adapt.comparison import comparing, winner_export, written_report
 from tf_adapt.comparison.baseline import baseline_of
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.runs import remember_failure
-from tf_adapt.comparison.kept.answers import read_answers, write_answers
+from tf_adapt.comparison.kept.answers import FILE, read_answers, write_answers
 from tf_adapt.comparison.kept.scores import rescored
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.verdict.interim_analyses import analyses_at
@@ -39,7 +39,7 @@ def results_of(outcomes, splits):
     """The results of a first look."""
     looks = analyses_at(outcomes, ())
     content, answers = results(outcomes, splits, looks, data={}, machine="", command="")
-    write_answers(answers, outcomes.out / "answers")
+    write_answers(answers[FILE], outcomes.out / "answers")
     again = rescored(content, read_answers(outcomes.out / "answers"))
     assert replace(again, cells=content.cells) == content  # the scores here are made up
     return content

@@ -29,7 +29,7 @@ def predictions_of(run: CellRun, splits: Splits, split: str) -> Predictions:
     of_folds: Predictions = {}
 
     def of_run(one: CellRun, expected: int) -> list:
-        of_folds[one.folder] = _of_run(one, splits.kind, split, expected)
+        of_folds[one.folder] = answers_of(one, splits.kind, split, expected)
         return of_folds[one.folder]
 
     return {run.folder: assembled(run, splits, split, of_run)} | of_folds
@@ -63,7 +63,12 @@ def fold_of_examples(splits: Splits, folds: int, repeat: int) -> np.ndarray:
     return numbers_of_folds(splits.pool, splits.kind, folds, repeat, splits.name)
 
 
-def _of_run(run: CellRun, kind: str, split: str, expected: int) -> list:
+def answers_of(run: CellRun, kind: str, split: str, expected: int) -> list:
+    """A training's predictions on a split, in input order.
+
+    Raises:
+        ArtifactError: they are missing or damaged, or their number is not the expected one.
+    """
     predictions = read_predictions(run.folder, split, kind, run.cell.config.target)
     if len(predictions) != expected:
         raise ArtifactError(

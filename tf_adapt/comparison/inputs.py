@@ -14,6 +14,7 @@ from tf_adapt.comparison.search.studies import check_installed
 from tf_adapt.config.data_sections import DatasetConfig, FoldConfig
 from tf_adapt.data.splits.label_warnings import MOST_WARNINGS, label_warnings
 from tf_adapt.data.splits.read_splits import Splits, fingerprint, load_splits
+from tf_adapt.data.splits.shifted import shifted_splits
 from tf_adapt.runs.finished_run import finished_run
 from tf_adapt.runs.slices import checked_members
 from tf_adapt.runs.teachers import KEY as TEACHER_KEY
@@ -73,7 +74,8 @@ def comparison_splits(comparison: Comparison) -> Splits:
             "train": about.format(counts["train"]),
             "dev": about.format(counts["dev"]),
             "test": f"each of the {total} examples, by a model that did not see it: {folds} folds",
-        },
+        }
+        | {name: splits.descriptions[name] for name in shifted_splits(splits.examples)},
     )
 
 

@@ -25,6 +25,7 @@ from tf_adapt.comparison.kept.scores import folds_of_items, statistics_of_runs, 
 from tf_adapt.comparison.plan.cells import Cell, different_settings
 from tf_adapt.comparison.plan.extension import in_words
 from tf_adapt.comparison.search.results import search_results
+from tf_adapt.comparison.shifted import with_shifted
 from tf_adapt.comparison.signal_results import signals_in_words
 from tf_adapt.comparison.slices import data_slices
 from tf_adapt.comparison.verdict.interim_analyses import InterimAnalyses
@@ -56,9 +57,9 @@ def results(
     data: dict[str, str],
     machine: str,
     command: str,
-) -> tuple[Content, KeptAnswers]:
+) -> tuple[Content, dict[str, KeptAnswers]]:
     """The content of the report: cells, paired tests, data and versions; without the verdict. With
-    it the answers that it is computed from.
+    it the answers that it is computed from, by the names of their files.
 
     Args:
         data, machine, command: as in the content.
@@ -142,7 +143,8 @@ def results(
     answers = _kept(outcomes, scored)
     of_runs = statistics_of_runs(content, answers)
     content = tested(content, answers, of_runs, analyses.standing)
-    return _with_slices(content, outcomes, scored, answers), answers
+    content = _with_slices(content, outcomes, scored, answers)
+    return with_shifted(content, outcomes, splits, answers)
 
 
 def _with_slices(

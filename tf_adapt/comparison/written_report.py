@@ -1,6 +1,7 @@
 """Writes the report of a comparison, and beside it the answers of the recommended cell: confusions,
 errors, likely label errors."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from tf_adapt.comparison.cell_results import SCORED_ON
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.runs import CellRun
 from tf_adapt.comparison.extending import Run
-from tf_adapt.comparison.kept.answers import FILE as ALL_ANSWERS
 from tf_adapt.comparison.kept.answers import KeptAnswers, write_answers
 from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.comparison.winner_export import cell_to_export, export_best
@@ -41,14 +41,14 @@ def reported(
     outcomes: Outcomes,
     splits: Splits,
     content: Content,
-    answers: KeptAnswers,
+    answers: Mapping[str, KeptAnswers],
     anyway: bool,
     run: Run,
 ) -> Content:
     """The content with the place of the export and of the answers, after all is written.
 
     Args:
-        answers: all that the content is computed from.
+        answers: all that the content is computed from, by the names of their files.
         run: trains what is to be exported, with folds a model of all examples.
     """
     try:
@@ -58,7 +58,8 @@ def reported(
         content = replace(content, verdict=replace(content.verdict, exported=exported))
     finally:  # the report is written even if the export fails
         content = _with_answer_files(content, outcomes, splits)
-        write_answers(answers, outcomes.out / ALL_ANSWERS)
+        for name, some in answers.items():
+            write_answers(some, outcomes.out / name)
         write_report(content, outcomes.out)
     return content
 

@@ -75,6 +75,10 @@ Metric = Field(
 )
 """The score that selects the epoch and that counts in a comparison; null: the dataset's own, else
 the first of the kind of task."""
+ShiftedName = Annotated[str, Field(pattern=r"^[\w-]{1,40}$")]
+Shifted = Field(None, min_length=1, description="a mapping from names to paths of files, or null")
+"""Further test sets, of another domain: a file each, in the form of the others. They never choose
+anything; a comparison tests its cells on each of them too."""
 DevFile = Field(None, description="the path of a file, or null: a part of train plays dev")
 """Data for the selection of the epoch."""
 
@@ -136,6 +140,7 @@ class DatasetConfig(Section):
     """One of the project's named datasets."""
 
     PATHS: ClassVar = ("data_dir",)
+    NAMED_PATHS: ClassVar = ("shifted",)
     dataset: str = Field(description="the name of a dataset")
     """One of the project's named datasets."""
     source: Literal["files", "tfds", "sample"] = Field("files", description="files, tfds or sample")
@@ -150,6 +155,7 @@ class DatasetConfig(Section):
     held_out: float | None = HeldOut
     genre: str | None = Field(None, description="a genre of the dataset (mnli), or null for all")
     """Restricts train to one genre."""
+    shifted: dict[ShiftedName, str] | None = Shifted
     metric: str | None = Metric
     spans: SpansConfig | None = Spans
 
@@ -179,6 +185,7 @@ class FilesConfig(Section):
     """The user's own files."""
 
     PATHS: ClassVar = ("train", "dev", "test")
+    NAMED_PATHS: ClassVar = ("shifted",)
     format: Literal["tsv", "csv", "jsonl", "conll", "squad"] = Field(
         description="tsv, csv, jsonl, conll, squad, or text for a language model"
     )
@@ -190,6 +197,7 @@ class FilesConfig(Section):
     dev: str | None = DevFile
     test: str | None = Field(None, description="the path of a file, or null")
     """Test data."""
+    shifted: dict[ShiftedName, str] | None = Shifted
     columns: Columns = Field(
         Columns(),
         description="a section that maps text_a, label … to columns, or for tagging nothing: words "

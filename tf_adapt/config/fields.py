@@ -22,7 +22,9 @@ class Section(BaseModel):
 
     Attributes:
         PATHS: the keys whose values are paths.
+        NAMED_PATHS: the keys whose values are paths by name.
     """
 
     PATHS: ClassVar[tuple[str, ...]] = ()
+    NAMED_PATHS: ClassVar[tuple[str, ...]] = ()
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)

@@ -19,6 +19,9 @@ def named_paths(section: Section, home: KeyPath = ()) -> Iterator[tuple[KeyPath,
     for name in section.PATHS:
         if (path := getattr(section, name)) is not None:
             yield (*home, name), path
+    for name in section.NAMED_PATHS:
+        for key, path in (getattr(section, name) or {}).items():
+            yield (*home, name, key), path
     for key, inner in _sections_in(section):
         yield from named_paths(inner, (*home, *key))
 
@@ -56,6 +59,9 @@ def _absolute(section: AnySection) -> AnySection:
         for name in section.PATHS
         if (path := getattr(section, name)) is not None
     }
+    for name in section.NAMED_PATHS:
+        paths = getattr(section, name)
+        changed[name] = paths and {key: os.path.abspath(path) for key, path in paths.items()}
     for (name, *key), inner in _sections_in(section):
         if key:
             changed[name] = changed.get(name, getattr(section, name)) | {key[0]: _absolute(inner)}

@@ -11,6 +11,7 @@ from tf_adapt.printing.words import counted
 from tf_adapt.report.diagnosis.causes import Diagnosis
 from tf_adapt.report.scored_cells import INLINE, ScoredCell, SeedResults
 from tf_adapt.report.search.trials import SearchResults
+from tf_adapt.report.shift.domains import ShiftedDomain
 from tf_adapt.statistics.relation import BaselineTest, PairTest
 from tf_adapt.statistics.slice_score import SliceScore
 
@@ -279,6 +280,7 @@ class Content:
         pairs_with_failed: the same with the baseline's answers for failed seeds; empty where no
             seed failed.
         references: simple models, scored and tested as the baseline is.
+        shifted: the cells on test sets of other domains; None: there are none.
         versions: of the libraries.
         modules: SHA-256 by handle, with the layers that are kept of it.
         truncated: the number of truncated examples, by cell and split.
@@ -318,6 +320,7 @@ class Content:
     baseline: BaselineScores
     references: list[ReferenceScores] = field(default_factory=list)
     slices: list[DataSlice] = field(default_factory=list)
+    shifted: list[ShiftedDomain] | None = field(default=None, metadata=OMITTED)
     disagreements: list[Disagreement]
     versions: dict[str, str]
     modules: dict[str, str]

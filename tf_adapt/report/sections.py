@@ -30,6 +30,7 @@ from tf_adapt.report.learning_curves import learning_curves
 from tf_adapt.report.pairs import pair_tables
 from tf_adapt.report.paper_table import paper_table
 from tf_adapt.report.search.section import search_section
+from tf_adapt.report.shift.section import shift_section
 from tf_adapt.report.slices import slices
 from tf_adapt.report.verdict_blocks import evidence_section, verdict_blocks
 
@@ -48,6 +49,7 @@ def sections(content: Content) -> list:
         _scores(content, order),
         *diagnosis_section(content, order),
         *learning_curves(content, order),
+        *shift_section(content, order),
         *slices(content, order),
         *forgetting(order),
         _costs(content, order),

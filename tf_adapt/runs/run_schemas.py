@@ -206,6 +206,7 @@ class Metrics(Schema):
     slice_heads: dict[str, int] | None = None
     dev: Scores
     test: Scores | None = None
+    shifted: dict[str, Scores] | None = None
     quality: dict[str, Quality] | None = None
     slices: dict[str, dict[str, SliceMetrics | None]] | None = None
     metric: str

@@ -1,7 +1,7 @@
 """Tests of all pairs of cells, and of each cell against the baseline, with Holm's correction."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from types import MappingProxyType
 
@@ -80,33 +80,64 @@ def compare_pairs(
         ValueError: the cells differ in their numbers of items.
     """
     cells = {name: sample_of(metric, rows, folds.get(name)) for name, rows in statistics.items()}
-    names = list(combinations(cells, 2))
+    fewest = FEWEST_REPEATS if folds else FEWEST_SEEDS
+    return judged(
+        [
+            Tested(a, b, cells[a], cells[b], obstacle(statistics[a], statistics[b], fewest))
+            for a, b in combinations(cells, 2)
+        ],
+        widest_difference(metric),
+        analysis,
+        standing,
+    )
+
+
+@dataclass(frozen=True)
+class Tested:
+    """Two cells to test: names, samples, and why they cannot be tested; None if they can."""
+
+    a: str
+    b: str
+    sample_a: CellSample
+    sample_b: CellSample
+    obstacle: str | None
+
+
+def judged(
+    tested: Sequence[Tested],
+    widest: float,
+    analysis: int,
+    standing: Collection[tuple[str, str]] = (),
+) -> list[PairTest]:
+    """The tests of `compare_pairs`, with Holm's correction over all that are given.
+
+    Args:
+        widest: the largest difference that there can be.
+    """
     alpha = level_of(analysis)
     level = 1 - (alpha or LEVELS[-1])
-    results = [compare_cells(cells[a], cells[b], level, MARGIN) for a, b in names]
-    fewest = FEWEST_REPEATS if folds else FEWEST_SEEDS
-    obstacles = [_obstacle(statistics[a], statistics[b], fewest) for a, b in names]
-    tested = [number for number, obstacle in enumerate(obstacles) if obstacle is None]
-    adjusted = dict(zip(tested, holm([results[n].p for n in tested]), strict=True))
-    near = dict(zip(tested, holm([results[n].p_alike for n in tested]), strict=True))
+    results = [compare_cells(pair.sample_a, pair.sample_b, level, MARGIN) for pair in tested]
+    able = [number for number, pair in enumerate(tested) if pair.obstacle is None]
+    adjusted = dict(zip(able, holm([results[n].p for n in able]), strict=True))
+    near = dict(zip(able, holm([results[n].p_alike for n in able]), strict=True))
     open_pairs = sum(p > alpha for p in adjusted.values())
     pairs = []
-    for number, ((a, b), result) in enumerate(zip(names, results, strict=True)):
-        testable = obstacles[number] is None
-        ahead = (a, b) if result.difference > 0 else (b, a)
-        decided = testable and (alpha > 0 and adjusted[number] <= alpha or ahead in standing)
-        alike = testable and alpha > 0 and near[number] <= alpha / 2
-        why, needed = obstacles[number], None
+    for number, (pair, result) in enumerate(zip(tested, results, strict=True)):
+        is_able = pair.obstacle is None
+        ahead = (pair.a, pair.b) if result.difference > 0 else (pair.b, pair.a)
+        decided = is_able and (alpha > 0 and adjusted[number] <= alpha or ahead in standing)
+        alike = is_able and alpha > 0 and near[number] <= alpha / 2
+        why, needed = pair.obstacle, None
         if decided or alike:
             why = "decided" if decided else "alike"
-        elif testable:
-            why, needed = _what_is_needed(cells[a], cells[b], analysis, open_pairs)
+        elif is_able:
+            why, needed = _what_is_needed(pair.sample_a, pair.sample_b, analysis, open_pairs)
         pairs.append(
             PairTest(
-                a=a,
-                b=b,
+                a=pair.a,
+                b=pair.b,
                 difference=result.difference,
-                interval=_possible(result, metric),
+                interval=_possible(result, widest),
                 level=level,
                 p=result.p,
                 p_holm=adjusted.get(number),
@@ -178,7 +209,7 @@ def above_baseline(
     }
 
 
-def _obstacle(a: np.ndarray, b: np.ndarray, fewest: int) -> str | None:
+def obstacle(a: np.ndarray, b: np.ndarray, fewest: int) -> str | None:
     """Why two cells cannot be tested; None if they can."""
     if a.shape == b.shape and np.array_equal(a, b):
         return "identical"
@@ -187,12 +218,16 @@ def _obstacle(a: np.ndarray, b: np.ndarray, fewest: int) -> str | None:
     return "few_seeds" if min(len(a), len(b)) < fewest else None
 
 
-def _possible(result: CellDifference, metric: str) -> list[float] | None:
-    """The interval, clipped to the differences that the metric allows."""
+def widest_difference(metric: str) -> float:
+    """The largest difference of two scores."""
+    low, high = METRICS[metric].limits
+    return high - low
+
+
+def _possible(result: CellDifference, widest: float) -> list[float] | None:
+    """The interval, clipped to the differences that there can be."""
     if result.interval is None:
         return None
-    low, high = METRICS[metric].limits
-    widest = high - low
     return [max(-widest, result.interval[0]), min(widest, result.interval[1])]
 
 

@@ -18,6 +18,11 @@ FILE = "answers.jsonl.gz"
 FORMAT = 1
 
 
+def file_of_domain(name: str) -> str:
+    """The file of the answers in another domain."""
+    return f"answers.{name}.jsonl.gz"
+
+
 @dataclass(frozen=True)
 class KeptAnswers:
     """The gold label and all answers of each scored example, in the form of

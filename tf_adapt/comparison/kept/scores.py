@@ -73,8 +73,8 @@ def tested(
     """
     metric = content.metric
     rows = {cell.id: rows for cell in content.cells if (rows := _trained(cell, content, of_runs))}
-    statistics = {name: _of_items(some, answers) for name, some in rows.items()}
-    constant = of_groups(_statistics(_constant(content, answers), content, answers), answers.items)
+    statistics = {name: of_items(some, answers) for name, some in rows.items()}
+    constant = constant_statistics(content, answers)
     folds = folds_of_items(content, answers)
     pairs = compare_pairs(metric, statistics, content.look, standing, folds)
     return replace(
@@ -90,7 +90,7 @@ def tested(
     )
 
 
-def _of_items(runs: list[np.ndarray], answers: KeptAnswers) -> np.ndarray:
+def of_items(runs: list[np.ndarray], answers: KeptAnswers) -> np.ndarray:
     """The statistics of the items of the tests, `[runs, items, k]`."""
     return np.stack([of_groups(one, answers.items) for one in runs])
 
@@ -103,9 +103,13 @@ def _ended(cell: ScoredCell, content: Content) -> dict[int, str | None]:
     return dict(zip(content.seeds, cell.results.outcomes, strict=True))
 
 
+def trained_seeds(cell: ScoredCell, content: Content) -> list[int]:
+    """The seeds, or repeats, of a cell that trained."""
+    return [seed for seed, end in _ended(cell, content).items() if end == TRAINED]
+
+
 def _trained(cell: ScoredCell, content: Content, of_runs: OfRuns) -> list[np.ndarray]:
-    ended, of_cell = _ended(cell, content), of_runs.get(cell.id, {})
-    return [of_cell[seed] for seed, end in ended.items() if end == TRAINED]
+    return [of_runs[cell.id][seed] for seed in trained_seeds(cell, content)]
 
 
 def folds_of_items(content: Content, answers: KeptAnswers, failed: bool = False) -> Rows:
@@ -129,12 +133,13 @@ def _folds_of_repeats(answers: KeptAnswers) -> dict[int, np.ndarray]:
     return {repeat: folds[first] for repeat, folds in answers.folds.items()}
 
 
-def _constant(content: Content, answers: KeptAnswers) -> list:
-    """The baseline's answer to everything."""
+def constant_statistics(content: Content, answers: KeptAnswers) -> np.ndarray:
+    """The statistics of the items where the baseline answers, `[items, k]`."""
     answer = content.baseline.answer
     answer = tuple(answer) if isinstance(answer, list) else answer
     constant = KINDS[content.kind].constant
-    return [constant(gold, answer) for gold in answers.gold]
+    given = [constant(gold, answer) for gold in answers.gold]
+    return of_groups(_statistics(given, content, answers), answers.items)
 
 
 def _with_failed(
@@ -159,7 +164,7 @@ def _references(
         return []
     own, found = np.stack([*_folds_of_repeats(answers).values()]) if folds else None, []
     for name, of_seeds in answers.references.items():
-        rows = _of_items([_statistics(one, content, answers) for one in of_seeds], answers)
+        rows = of_items([_statistics(one, content, answers) for one in of_seeds], answers)
         score = float(score_of(content.metric, rows.sum(axis=1)).mean())
         cells = above_baseline(content.metric, statistics, rows, content.look, folds, own)
         found.append(ReferenceScores(name=name, score=score, cells=cells))

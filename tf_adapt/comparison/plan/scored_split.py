@@ -60,6 +60,15 @@ def check_folds(comparison: Comparison, problems: Problems) -> None:
         )
 
 
+def check_shifted(comparison: Comparison, problems: Problems) -> None:
+    """Adds a problem where answers in other domains are asked of ensembles, which have none."""
+    if getattr(comparison.data, "shifted", None) and any(c.together for c in comparison.cells):
+        problems.add(
+            ("data", "shifted"),
+            "expected null beside signals with ensembles; leave one of them out",
+        )
+
+
 def settled(comparison: Comparison) -> Comparison:
     """The comparison with its number of folds (0: one split) and its seeds.
 

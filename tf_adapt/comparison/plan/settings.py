@@ -32,7 +32,7 @@ from hub_modules.storage.strict_yaml import KeyPath, read_yaml
 from tf_adapt.comparison.plan.cells import Cell, Comparison, cell_name, check_cells
 from tf_adapt.comparison.plan.compare_section import compare_section, refuse_varied
 from tf_adapt.comparison.plan.default_heads import default_heads, kind_of_data
-from tf_adapt.comparison.plan.scored_split import check_folds, with_scored_split
+from tf_adapt.comparison.plan.scored_split import check_folds, check_shifted, with_scored_split
 from tf_adapt.comparison.plan.sections import (
     VARIED,
     Compare,
@@ -174,6 +174,7 @@ def comparison_from(
         folds=varied.folds,
     )
     check_folds(comparison, problems)
+    check_shifted(comparison, problems)
     problems.refuse()
     return comparison
 

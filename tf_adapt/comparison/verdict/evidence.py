@@ -4,6 +4,8 @@ from tf_adapt.comparison.verdict.headline import Headline
 from tf_adapt.comparison.verdict.next_step import USE
 from tf_adapt.comparison.verdict.phrases import answer_text
 from tf_adapt.comparison.verdict.ranking import Ranking
+from tf_adapt.comparison.verdict.shift import SUBJECT as SHIFT
+from tf_adapt.comparison.verdict.shift import shift_sentences
 from tf_adapt.comparison.verdict.training_ended import Shortfall, not_trained_to_the_end
 from tf_adapt.printing.words import (
     interval,
@@ -44,6 +46,7 @@ def evidence(ranking: Ranking, headline: Headline, failed: list[str]) -> dict[st
             *_references(ranking),
             *_pretraining(ranking),
         ],
+        **({SHIFT: shift_sentences(ranking)} if content.shifted else {}),
         COST: [_costs(ranking.cells[recommended].costs, ranking.names[recommended], content.seed)],
         DATA: [
             _items(content),

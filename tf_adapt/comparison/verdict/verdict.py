@@ -28,6 +28,7 @@ from tf_adapt.comparison.verdict.headline import (
 from tf_adapt.comparison.verdict.next_step import LABEL, TRAIN, train_safely
 from tf_adapt.comparison.verdict.phrases import describe_all, failures
 from tf_adapt.comparison.verdict.ranking import alone, ranking
+from tf_adapt.comparison.verdict.shift import shift_in_short
 from tf_adapt.comparison.verdict.training_ended import not_trained_to_the_end
 from tf_adapt.printing.words import counted, score, visible
 from tf_adapt.report.content import Agreement, Content, Verdict
@@ -45,7 +46,7 @@ def verdict(content: Content) -> Verdict:
     qualified = replace(headlined, qualified=[*headlined.qualified, *not_ahead_of(results)])
     failed = _failed_cells(content, results.names)
     return Verdict(
-        sentence=_sentence(headlined, content),
+        sentence=" ".join(filter(None, [_sentence(headlined, content), shift_in_short(results)])),
         decided=headlined.decided,
         above_baseline=any(test.above for test in content.baseline.cells.values()),
         best=results.best,

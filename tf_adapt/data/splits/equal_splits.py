@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.splits.shifted import shifted_splits
 from tf_adapt.errors import ConfigError
 
 _log = logging.getLogger(__name__)
@@ -25,15 +26,17 @@ def check_distinct(
         ConfigError: the scored split is one that trains or chooses epochs.
     """
     names = [name for name in ("train", "dev", "test") if name in examples]
+    names += shifted_splits(examples)
     for other, split in combinations(names, 2):
         one, two = examples[split], examples[other]
         if len(one) != len(two) or _contents(one) != _contents(two):
             continue
-        what = f"data.{split}: expected other examples than those of data.{other}, got the same"
-        if split == scored:
+        key, as_key = split.replace("/", "."), other.replace("/", ".")
+        what = f"data.{key}: expected other examples than those of data.{as_key}, got the same"
+        if split == scored or split in shifted_splits(names):
             raise ConfigError(
-                f"{what}, whose scores say nothing about new examples; leave data.{split} out, or "
-                f"give data.{other} a file of its own"
+                f"{what}, whose scores say nothing about new examples; leave data.{key} out, or "
+                f"give data.{as_key} a file of its own"
             )
         _log.warning("%s: scores and chosen epochs are not those of new examples", what)
 

@@ -21,6 +21,12 @@ from tf_adapt.data.own_files import labelled_only, recognised, with_dev
 from tf_adapt.data.splits.equal_splits import check_distinct
 from tf_adapt.data.splits.folds import fold_splits, strata_of
 from tf_adapt.data.splits.kinds import KINDS, cut_together
+from tf_adapt.data.splits.shifted import (
+    described,
+    read_shifted,
+    shifted_paths,
+    shifted_splits,
+)
 from tf_adapt.data.splits.subsampling import part_of, without_part
 from tf_adapt.data.votes import (
     WeakLabels,
@@ -180,6 +186,7 @@ def _known(data) -> Splits:
         descriptions = {split: f"{text}: {data.genre}" for split, text in descriptions.items()}
     examples, descriptions = _held_out(examples, descriptions, data, KINDS[info.kind].held_out)
     _cut_train(examples, descriptions, data)
+    further = read_shifted(data)
     labels = dataset_labels(data.dataset)
     return Splits(
         data.dataset,
@@ -188,8 +195,8 @@ def _known(data) -> Splits:
         info.metric,
         info.label_range,
         "IOB2",
-        examples,
-        descriptions,
+        examples | further[0],
+        descriptions | further[1],
         spans=KINDS[info.kind].spans(data, examples["train"]),
     )
 
@@ -251,7 +258,7 @@ def _trained_on(train: Sequence, data) -> list:
 
 def _own_files(given, train_labelled: bool = True) -> Splits:
     data = recognised(given)
-    paths = _split_names(data)
+    paths = _split_names(data) | shifted_paths(data)
     examples = {
         split: read_file(path, data, labelled=train_labelled or split != "train")
         for split, path in paths.items()
@@ -259,6 +266,7 @@ def _own_files(given, train_labelled: bool = True) -> Splits:
     if not train_labelled:  # placeholders
         examples["train"] = [replace(record, label=data.labels[0]) for record in examples["train"]]
     descriptions = {split: f"{split} (file {path})" for split, path in paths.items()}
+    descriptions |= described(shifted_paths(data))
     for split in examples:
         examples[split], descriptions[split] = labelled_only(
             data, examples[split], descriptions[split]
@@ -298,8 +306,10 @@ def _of_user(
     row = KINDS[data.kind]
     labels = row.labels(labels, examples["train"], name)
     label_range = None if data.label_range is None else tuple(data.label_range)
+    further = {split: (examples[split], descriptions[split]) for split in shifted_splits(examples)}
     for split, of_split in examples.items():
-        check_labels(of_split, labels, f"{split} ({getattr(data, split)})", label_range)
+        where = descriptions[split] if split in further else f"{split} ({getattr(data, split)})"
+        check_labels(of_split, labels, where, label_range)
     if train_labelled:
         row.check_train(examples["train"], name)
     check_distinct(examples, scored="test" if data.held_out is None else "dev")
@@ -316,6 +326,8 @@ def _of_user(
         cut = partial(cut_together, strata=strata_of(data))
         examples, descriptions = _held_out(examples, descriptions, data, cut)
         _cut_train(examples, descriptions, data)
+    for split, (some, described_as) in further.items():
+        examples[split], descriptions[split] = some, described_as
     return Splits(
         name,
         data.kind,

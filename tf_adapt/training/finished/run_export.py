@@ -122,6 +122,6 @@ def _served_task(model: AdaptedModel, reading: Reading) -> ServedTask:
 
 def _how_to_read(reading: Reading) -> dict[str, Any]:
     """The `data` section without the places of files."""
-    places = {"data_dir": None, "train": "", "dev": "", "test": None}
+    places = {"data_dir": None, "train": "", "dev": "", "test": None, "shifted": None}
     data = reading.data.model_dump(mode="json")
     return {key: places.get(key, value) for key, value in data.items()}

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from tf_adapt.data.packing.prepared import PreparedData
 from tf_adapt.data.splits.read_splits import Splits
+from tf_adapt.data.splits.shifted import shifted_splits
 
 
 def with_fold_features(
@@ -21,18 +22,20 @@ def with_fold_features(
         pool: all examples, prepared.
         with_features: adds the outputs, from a cache where they are there.
     """
+    further = {name: with_features(data[name]) for name in shifted_splits(data)}
+    data = {name: prepared for name, prepared in data.items() if name not in further}
     parts = {"pool": (splits.pool, pool)} | {
         name: (splits.examples[name], prepared) for name, prepared in data.items()
     }
     if any(len(examples) != len(prepared.lengths) for examples, prepared in parts.values()):
-        return {name: with_features(prepared) for name, prepared in data.items()}
+        return {name: with_features(prepared) for name, prepared in data.items()} | further
     features = with_features(pool).features
     if features is None:
-        return data
+        return data | further
     place_of = {id(example): place for place, example in enumerate(splits.pool)}
     with_rows = {}
     for name, prepared in data.items():
         places = [place_of[id(example)] for example in splits.examples[name]]
         columns = [[part.at(places) for part in column] for column in features]
         with_rows[name] = replace(prepared, features=columns)
-    return with_rows
+    return with_rows | further

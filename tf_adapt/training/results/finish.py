@@ -12,6 +12,7 @@ import tensorflow_text
 
 from hub_modules.native.weights import count_parameters
 from tf_adapt.data.batches import PreparedData, batches_from
+from tf_adapt.data.splits.shifted import domain_of, shifted_splits
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.multi_task_model import MultiTaskModel
@@ -103,10 +104,20 @@ def _scores(run: Run) -> dict[str, dict[str, float | None]]:
     if "test" in run.data:
         given = run.data["test"], run.splits.examples["test"], run.settings.batch_size
         scores["test"] = plain_numbers(row.evaluated_last(run.model, *given))
+    further = shifted_splits(run.data)
+    for split in further:
+        given = run.data[split], run.splits.examples[split], run.settings.batch_size
+        scores[split] = plain_numbers(row.evaluated_last(run.model, *given))
     predicted, qualities = _predict(run, row.predicted_splits(list(scores), run.writes))
     for split, of_split in predicted.items():
         scores[split] |= of_split
-    return scores | ({"quality": qualities} if any(qualities.values()) else {})
+    abroad = {domain_of(split): scores.pop(split) for split in further}
+    qualities = {split: one for split, one in qualities.items() if split not in further}
+    return (
+        scores
+        | ({"quality": qualities} if any(qualities.values()) else {})
+        | ({"shifted": abroad} if abroad else {})
+    )
 
 
 def versions() -> dict[str, str]:

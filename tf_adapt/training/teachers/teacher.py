@@ -203,7 +203,7 @@ def _kept_answers(lesson: Lesson, splits: Splits, task: Task, folder: Path) -> A
     new ones."""
     teacher = lesson.teacher
     texts = {"train": splits.examples["train"], "unlabelled": splits.unlabelled}
-    scored = {name: examples for name, examples in splits.examples.items() if name != "train"}
+    scored = {name: splits.examples[name] for name in ("dev", "test") if name in splits.examples}
     of_texts = {name: fingerprint(examples) for name, examples in (texts | scored).items()}
     of_texts["truncate"] = str(lesson.truncate)
     kept = read_answers(folder)

@@ -1,0 +1,98 @@
+"""Sentences on a comparison's cells in other domains. Pure functions."""
+
+from tf_adapt.comparison.verdict.phrases import interval_text
+from tf_adapt.comparison.verdict.ranking import Ranking
+from tf_adapt.printing.words import score, visible
+from tf_adapt.report.content import Content
+from tf_adapt.report.shift.domains import ShiftedDomain
+from tf_adapt.report.shift.worst import best_in_worst
+from tf_adapt.statistics.relation import AHEAD, ALIKE, BEHIND, PairTest, relation
+
+SUBJECT = "Under shift"
+
+
+def shift_in_short(ranking: Ranking) -> str:
+    """`Abroad: on travel it is behind B (78.0 against 86.7, 97 % interval −12.3 to −5.1); on slate
+    nothing is decided against B (…).`, of the recommended cell; empty without other domains."""
+    clauses = [_clause(ranking, domain) for domain in ranking.content.shifted or ()]
+    clauses = [clause for clause in clauses if clause]
+    return f"Abroad: {'; '.join(clauses)}." if clauses else ""
+
+
+def shift_sentences(ranking: Ranking) -> list[str]:
+    """What the recommended cell loses by the move, whether others lose less, and which cell is best
+    in its worst domain."""
+    content = ranking.content
+    if not content.shifted:
+        return []
+    sentences = [shift_in_short(ranking)]
+    for domain in content.shifted:
+        sentences += _losses(ranking, domain)
+    worst = best_in_worst(content)
+    if worst is not None:
+        named = ranking.names[worst.cell]
+        sentences.append(
+            f"Best in its worst domain: {named}, {score(worst.score)} ({visible(worst.domain)}); "
+            "read from the same scores, without a test."
+        )
+    return [*sentences, *_overlaps(content)]
+
+
+def _clause(ranking: Ranking, domain: ShiftedDomain) -> str:
+    """The recommended cell against the best of a domain, or the next one."""
+    name, where = ranking.recommended, f"on {visible(domain.name)}"
+    others = [
+        other
+        for other, cell in ranking.cells.items()
+        if cell.pretrained and other != name and other in domain.cells
+    ]
+    if name not in domain.cells or not others:
+        return ""
+    rival = max(others, key=lambda other: domain.cells[other].mean)
+    pair = _between(domain.pairs, name, rival)
+    said = {
+        AHEAD: f"it is ahead of {ranking.names[rival]} too",
+        BEHIND: f"it is behind {ranking.names[rival]}",
+        ALIKE: f"it is alike with {ranking.names[rival]}",
+    }.get(relation(pair, name), f"nothing is decided against {ranking.names[rival]}")
+    spread = f", {interval_text(pair)}" if pair.interval else ""
+    scores = f"{score(domain.cells[name].mean)} against {score(domain.cells[rival].mean)}"
+    return f"{where} {said} ({scores}{spread})"
+
+
+def _losses(ranking: Ranking, domain: ShiftedDomain) -> list[str]:
+    """`From home to travel A loses 13.0 points, B 4.3: the difference, 8.7 (…), is decided.`, of
+    the recommended cell against the others that trained."""
+    name, sentences = ranking.recommended, []
+    for other in domain.cells:
+        if other == name or name not in domain.cells:
+            continue
+        pair = _between(domain.gaps, name, other)
+        lost, of_other = (_loss(ranking, domain, cell) for cell in (name, other))
+        said = "decided" if pair.decided else "alike, within a point" if pair.alike else "open"
+        spread = f" ({interval_text(pair)})" if pair.interval else ""
+        where, who = visible(domain.name), ranking.names[name]
+        sentences.append(
+            f"From home to {where} {who} loses {score(lost)} points, "
+            f"{ranking.names[other]} {score(of_other)}: the difference, "
+            f"{score(abs(pair.difference))}{spread}, is {said}."
+        )
+    return sentences
+
+
+def _loss(ranking: Ranking, domain: ShiftedDomain, cell: str) -> float:
+    return ranking.cells[cell].results.mean - domain.cells[cell].mean
+
+
+def _between(pairs: list[PairTest], name: str, other: str) -> PairTest:
+    (pair,) = (pair for pair in pairs if {pair.a, pair.b} == {name, other})
+    return pair.seen_from(name)
+
+
+def _overlaps(content: Content) -> list[str]:
+    return [
+        f"{visible(domain.name)}: {domain.overlap_with_train:,} of {domain.examples:,} share a "
+        "text with train."
+        for domain in content.shifted
+        if domain.overlap_with_train
+    ]
