@@ -1,5 +1,8 @@
 """The faults that are injected, and how an outcome is counted."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 
 from benchmarks import diagnosis
@@ -41,3 +44,14 @@ def test_a_fault_without_harm_does_not_count():
     assert diagnosis._summary(rows) == (
         "3 faults, 2 do harm, 1 of these named; a cause in 1 of 2 healthy runs"
     )
+
+
+def test_the_recorded_outcome_is_that_of_the_guide():
+    docs = Path(__file__).parents[2] / "docs"
+    rows = json.loads((docs / "diagnosis.json").read_text("utf-8"))
+    assert diagnosis._summary(rows) == (
+        "11 faults, 10 do harm, 10 of these named; a cause in 1 of 20 healthy runs"
+    )
+    text = (docs / "guide_comparing.md").read_text("utf-8")
+    assert "of eleven injected faults ten did harm, 14 points and more, and all ten" in text
+    assert min(row["harm"] for row in rows if row["injected"] in row["named"]) >= 0.14

@@ -1,6 +1,7 @@
 """From which values on a symptom is one, and a cause is named: committed before they were proven.
 
-Chosen on SST-2 and TREC; `python -m benchmarks.diagnosis` tries them on other data.
+Chosen on SST-2 and TREC; `python -m benchmarks.diagnosis` tries them on other data, with the outcome
+in docs/diagnosis.json.
 """
 
 # A cause is named where its counter-run gains at least this much on dev, and significantly.
