@@ -1,6 +1,6 @@
 """From which values on a symptom is one, and a cause is named: committed before they were proven.
 
-Chosen on SST-2 and TREC; `python -m benchmarks.diagnosis` tries them on other data, with the outcome
+Chosen on SST-2 and TREC; `python -m benchmarks.diagnosis` tries them on other data: the outcome is
 in docs/diagnosis.json.
 """
 
