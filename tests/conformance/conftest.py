@@ -398,7 +398,7 @@ ROWS = {
         BottleneckAdapter,
         {"width": WIDTH, "size": 3, "activation": "gelu_tanh"},
         first_only(states_and_mask),
-        {"operation": "convolution"},
+        {"operation": "convolution", "parallel": True},
     ),
     "BottleneckAdapter, convolution": part(
         BottleneckAdapter,
