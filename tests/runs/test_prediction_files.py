@@ -7,7 +7,7 @@ from tf_adapt.runs.prediction_files import (
     write_predictions,
 )
 
-TAGGED = "Ann\t0.9\tB-PER\nis\t1\tO\n\nNew York\t0.5\tB-LOC\n"
+TAGGED = "Ann\tB-PER\t0.9\nis\tO\t1\n\nNew York\tB-LOC\t0.5\n"
 BEFORE = "Ann\tB-PER\nis\tO\n\nNew York\tB-LOC\n"  # by an earlier version
 
 
@@ -34,6 +34,10 @@ def test_the_probabilities_of_tags(tmp_path, text, expected):
 
 
 def test_a_file_that_is_missing_or_damaged(tmp_path):
+    write_predictions(tmp_path, "dev", "Ann\n")
+    with pytest.raises(ArtifactError, match=r"dev\.tsv: not predictions"):
+        read_predictions(tmp_path, "dev", "tagging")
+    (tmp_path / "record.json").unlink()
     write_predictions(tmp_path, "test", "prediction\n3.5\nx\n")
     with pytest.raises(ArtifactError, match=r"test\.tsv: not predictions"):
         read_predictions(tmp_path, "test", "pair_regression")

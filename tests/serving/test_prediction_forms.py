@@ -78,7 +78,7 @@ def test_scores_and_tags_in_every_form():
         columns = predictions_text("conll", TAGS, sentences, tagged, with_input)
         assert columns == "New York\tB-X\nis\tO\n\nx\tO\n"
         scored = predictions_text("conll", TAGS, sentences, tagged, with_input, with_scores=True)
-        assert scored == "New York\t0.5000\tB-X\nis\t1.0000\tO\n\nx\t1.0000\tO\n"
+        assert scored == "New York\tB-X\t0.5000\nis\tO\t1.0000\n\nx\tO\t1.0000\n"
         lines = predictions_text("jsonl", TAGS, sentences, tagged, with_input).splitlines()
         assert json.loads(lines[0]) == {
             "words": ["New York", "is"],

@@ -35,11 +35,11 @@ def _columns_after(text: str) -> list[list[float]]:
     return [list(map(float, line.split("\t")[1:])) for line in text.split("\n")[1:]]
 
 
-def _before_tags(text: str) -> list[list[float]] | None:
+def _after_tags(text: str) -> list[list[float]] | None:
     sentences = [[line.split("\t") for line in part.split("\n")] for part in text.split("\n\n")]
     if any(len(line) < 3 for sentence in sentences for line in sentence):  # of earlier versions
         return None
-    return [[float(line[-2]) for line in sentence] for sentence in sentences]
+    return [[float(line[2]) for line in sentence] for sentence in sentences]
 
 
 _LABEL = Row("tsv", str, (PROBABILITIES, VOTES), _columns_after)
@@ -50,7 +50,7 @@ KINDS = {
     "regression": _NUMBER,
     "pair_classification": _LABEL,
     "pair_regression": _NUMBER,
-    "tagging": Row("conll", list, (PROBABILITIES, VOTES), _before_tags),
+    "tagging": Row("conll", list, (PROBABILITIES, VOTES), _after_tags),
     "span_extraction": Row("tsv", str, ()),
 }
 

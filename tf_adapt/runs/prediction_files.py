@@ -69,16 +69,16 @@ def _read(
         ) from None
 
 
-def _last_columns(text: str) -> list[list[str]]:
-    sentences = [part.split("\n") for part in text.split("\n\n")]
-    return [[line.rpartition("\t")[2] for line in lines] for lines in sentences]
+def _second_columns(text: str) -> list[list[str]]:
+    rows = [[line.split("\t") for line in part.split("\n")] for part in text.split("\n\n")]
+    return [[tag for _, tag, *_ in lines] for lines in rows]
 
 
 def _first_column(text: str) -> list[str]:
     return [line.partition("\t")[0] for line in text.split("\n")[1:]]
 
 
-_FORMS = {"conll": _last_columns, "tsv": _first_column}
+_FORMS = {"conll": _second_columns, "tsv": _first_column}
 
 
 def _name(split: str) -> str:

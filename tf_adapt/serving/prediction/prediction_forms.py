@@ -81,7 +81,7 @@ def predictions_text(
             empty one.
         with_input: write the row first, with its own names of the columns; columns of ids are
             written in any case, and for tagging the words.
-        with_scores: write the probability of each tag before it, as a run's own files have it.
+        with_scores: write the probability of each tag after it, as a run's own files have it.
     """
     pairs = list(zip(records, predictions, strict=True))
     if form == "conll":
@@ -141,5 +141,5 @@ def _text(value: Any) -> str:
 def _columns(record: TaggedSentence, prediction: Any, with_scores: bool) -> str:
     columns = [record.words, () if prediction is None else prediction.label]
     if with_scores:
-        columns.insert(1, [f"{score:.4f}" for score in prediction.scores])
+        columns.append([f"{score:.4f}" for score in prediction.scores])
     return "".join("\t".join(line) + "\n" for line in zip(*columns, strict=True))
