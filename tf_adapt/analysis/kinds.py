@@ -32,8 +32,8 @@ class Row:
     vectors: Callable[..., dict[str, str]] = classification.vectors
 
 
-_CLASSIFICATION = Row(("probes", "information", "genres"))
-_REGRESSION = Row(("probes", "information"), entropy=lambda targets: None)
+_CLASSIFICATION = Row(("probes", "information", "genres", "estimate"))
+_REGRESSION = Row(("probes", "information", "estimate"), entropy=lambda targets: None)
 _NONE = Row(())
 KINDS = {
     "classification": _CLASSIFICATION,
@@ -42,7 +42,7 @@ KINDS = {
     "pair_classification": _CLASSIFICATION,
     "pair_regression": _REGRESSION,
     "tagging": Row(
-        ("probes",),
+        ("probes", "estimate"),
         metric=lambda task: "accuracy",
         check_vectors=tagging.check,
         vectors=tagging.vectors,

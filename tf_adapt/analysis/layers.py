@@ -17,6 +17,7 @@ from tf_adapt.tasks.task import Task
 
 Targets = dict[str, np.ndarray]
 States = dict[str, np.ndarray]  # by split, `[layers, examples, width]`
+MEAN = "mean"  # in place of a layer's number
 
 
 def probe_layers(
@@ -56,7 +57,7 @@ def probe_layers(
         return probes.probe(train, targets["train"], dev, targets["dev"], metric)
 
     read = [read_source(name, overrides) for name in sources]
-    return _panels("probes", read, ("train", "dev"), about, measure, pooling, word_pieces)
+    return panels("probes", read, ("train", "dev"), about, measure, pooling, word_pieces)
 
 
 def inform_layers(
@@ -86,10 +87,10 @@ def inform_layers(
         return measured | {"random_representations": drawn[width]}
 
     read = [read_source(name, overrides) for name in sources]
-    return _panels("information", read, ("dev",), about, measure, pooling)
+    return panels("information", read, ("dev",), about, measure, pooling)
 
 
-def _panels(
+def panels(
     analysis: str,
     sources: list[Source],
     names: tuple[str, ...],
@@ -97,14 +98,23 @@ def _panels(
     measure: Callable[[Task, States, Targets, int], dict],
     pooling: str | None = None,
     word_pieces: str | None = None,
+    with_mean: bool = False,
 ) -> list[dict]:
-    panels: dict[tuple, dict] = {}
+    """A panel for each dataset, see `probe_layers`.
+
+    Args:
+        names: the splits that are encoded.
+        about: task, targets → what the panel says beside its series.
+        measure: task, states, targets, the layer's place → what is said of a layer.
+        with_mean: measures the mean of the layers too, which is called `mean`.
+    """
+    by_data: dict[tuple, dict] = {}
     for source in sources:
         splits, task = source_data(source, analysis)
         row = KINDS[task.kind]
         row.check_vectors(task.kind, pooling, word_pieces)
         key = tuple(fingerprint(splits.examples[name]) for name in names)
-        panel = panels.setdefault((splits.name, *key), _panel(splits, names))
+        panel = by_data.setdefault((splits.name, *key), _panel(splits, names))
         for what, encoder in encoders(source):
             same = ("module_hash", "encoder", "run")
             if any(all(what[key] == series[key] for key in same) for series in panel["series"]):
@@ -128,9 +138,12 @@ def _panels(
                 {"layer": numbers[layer], **measure(task, states, targets, layer)}
                 for layer in shown(range(len(numbers)), f"{splits.name} layers")
             ]
+            if with_mean:
+                mean = {name: layers.mean(axis=0)[None] for name, layers in states.items()}
+                rows.append({"layer": MEAN, **measure(task, mean, targets, 0)})
             # Of a panel with several families the last encoder's are those of the panel.
             panel["series"].append(what | vectors | {"layers": rows})
-    return _labelled(list(panels.values()))
+    return _labelled(list(by_data.values()))
 
 
 def _targets(targets: tf.Tensor | tf.RaggedTensor) -> np.ndarray:

@@ -19,6 +19,7 @@ from tf_adapt.commands.configs import config
 from tf_adapt.commands.console import DEBUG
 from tf_adapt.commands.data import data
 from tf_adapt.commands.ensembles import ensemble
+from tf_adapt.commands.estimating import estimate
 from tf_adapt.commands.first_config import init
 from tf_adapt.commands.modules import encode, module
 from tf_adapt.commands.pooling import pool
@@ -75,7 +76,7 @@ class Commands(click.Group):
     cls=Commands,
     commands=(
         *(train, evaluate, predict, export, serve, fisher, ensemble),
-        *(init, compare, diagnose, pool, advise, analyze),
+        *(init, estimate, compare, diagnose, pool, advise, analyze),
         *(module, encode, data, config),
     ),
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -1,0 +1,1 @@
+"""Before training: what frozen states tell of the labels."""

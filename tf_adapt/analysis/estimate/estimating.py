@@ -1,0 +1,110 @@
+"""Before training: what the frozen states of each layer tell of the labels, by six measures."""
+
+from typing import Any
+
+from tf_adapt.analysis.estimate import measures
+from tf_adapt.analysis.kinds import KINDS
+from tf_adapt.analysis.layers import States, Targets, panels
+from tf_adapt.analysis.mutual_information import edge
+from tf_adapt.analysis.probes import check_targets, constant_score, score
+from tf_adapt.analysis.sources import Source, read_source
+from tf_adapt.comparison.plan.settings import is_comparison, load_comparison
+from tf_adapt.printing.words import metric_name
+from tf_adapt.printing.words import score as score_in_words
+from tf_adapt.tasks.task import Task
+
+# More of each is better; the first one ranks.
+MEASURES = {
+    "probe": "linear probe",
+    "neighbours": "5 nearest",
+    "log_me": "LogME",
+    "h_score": "H-score",
+    "trans_rate": "TransRate",
+    "bits": "bits",
+}
+CORRELATION, SCORES = "pearson", ("accuracy", "matthews", "pearson")
+# Said until measures and tuned scores of enough data sets are published together.
+NO_PREDICTION = (
+    "These rank frozen states. What tuning would gain over freezing is not predicted: no published "
+    "comparison has both yet, and on other data such measures are often behind a fixed ranking of "
+    "encoders. `tf-adapt compare` finds out."
+)
+
+
+def estimate(config: str, overrides: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The measures of every layer, and of the mean of all layers, of each encoder of a config, on
+    train; `ranking` is by the linear probe.
+
+    Args:
+        config: of a run, or of a comparison, whose encoders and data count.
+
+    Raises:
+        ConfigError, DataError, ArtifactError: as `probe_layers` and `load_comparison`.
+    """
+    sources = _sources(config, overrides)
+    (panel,) = panels("estimate", sources, ("train",), _about, _measured, with_mean=True)
+    rows = [
+        {"encoder": series["label"], **layer}
+        for series in panel["series"]
+        for layer in series["layers"]
+    ]
+    ranking = sorted(rows, key=lambda row: -row["probe"])
+    return {
+        "dataset": panel["dataset"],
+        "metric": panel["metric"],
+        "constant": panel["constant"],
+        "examples": panel["examples"],
+        "ranking": ranking,
+    }
+
+
+def _sources(config: str, overrides: tuple[str, ...]) -> list[Source]:
+    if not is_comparison(config):
+        return [read_source(config, overrides)]
+    cells = load_comparison(config, overrides).cells
+    encoders = {cell.config.encoder.model_dump_json(): cell.config for cell in cells}
+    return [Source(one, None) for one in encoders.values()]
+
+
+def _metric(task: Task) -> str:
+    """The score of the answers; for classes with another one their accuracy."""
+    metric = KINDS[task.kind].metric(task)
+    return metric if metric in SCORES else "accuracy"
+
+
+def _about(task: Task, targets: Targets) -> dict[str, Any]:
+    metric = _metric(task)
+    check_targets(targets["train"], metric, "train")
+    return {
+        "metric": metric,
+        "constant": constant_score(targets["train"], targets["train"], metric),
+    }
+
+
+def _measured(task: Task, states: States, targets: Targets, layer: int) -> dict[str, float]:
+    features, labels = states["train"][layer], targets["train"]
+    metric = _metric(task)
+    given = features, labels, metric != CORRELATION
+    return {
+        "probe": score(labels, measures.linear_probe(*given), metric),
+        "neighbours": score(labels, measures.nearest_neighbours(*given), metric),
+        "log_me": measures.log_me(*given),
+        "h_score": measures.h_score(*given),
+        "trans_rate": measures.trans_rate(*given),
+        "bits": edge(features, labels),
+    }
+
+
+def lines_of(result: dict[str, Any]) -> list[str]:
+    """The ranking for the terminal, best first."""
+    examples = result["examples"]["train"]
+    head = f"{result['dataset']}: {examples:,} examples, {metric_name(result['metric'])} × 100"
+    lines = [f"{head}; a constant answer has {score_in_words(result['constant'])}"]
+    names = [f"{row['encoder']}, layer {row['layer']}" for row in result["ranking"]]
+    width = max(map(len, names))
+    lines.append(" ".join([" " * width, *(f"{name:>12}" for name in MEASURES.values())]))
+    for name, row in zip(names, result["ranking"], strict=True):
+        shown = [100 * row["probe"], 100 * row["neighbours"]]
+        shown += [row[key] for key in list(MEASURES)[2:]]
+        lines.append(" ".join([f"{name:<{width}}", *(f"{value:12.3f}" for value in shown)]))
+    return [*lines, NO_PREDICTION]
