@@ -334,7 +334,7 @@ def test_tagged_sentences(comparison, tmp_path):
     outcomes = Outcomes(comparison, tmp_path / "out")
     tags = {
         "feature_extraction": "Ann\tB-PER\nLee\tI-PER\n\nin\tO\nNew\u00a0York\tO\n",
-        "fine_tuning": "Ann\tB-PER\nLee\tI-PER\n\nin\tO\nNew\u00a0York\tB-LOC\n",
+        "fine_tuning": "Ann\tB-PER\t0.9\nLee\tI-PER\t0.8\n\nin\tO\t1\nNew\u00a0York\tB-LOC\t0.7\n",
     }
     for cell in comparison.cells:
         for seed in comparison.seeds:
@@ -346,6 +346,10 @@ def test_tagged_sentences(comparison, tmp_path):
     assert content.cells[0].confusion is None
     assert content.disagreements[0].text_a == "in New\u00a0York"
     assert content.disagreements[0].label == "O B-LOC"
+    runs = [outcomes.run(cell, 1e-3, 0) for cell in comparison.cells]
+    # The first by an earlier version.
+    found = [written_report._probabilities(run, splits) for run in runs]
+    assert found == [None, [[0.9, 0.8], [1.0, 0.7]]]
 
 
 @pytest.fixture
