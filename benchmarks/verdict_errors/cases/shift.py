@@ -16,20 +16,22 @@ ABOUT = (
     "home and there alike. A seed's effects (deviations 1 and 2 points) are correlated by 0.5 "
     "between home and each domain. *home*, *abroad*: any decision there, where the cells are "
     "equal; *difference*: any difference of differences that is decided, of which none is true; "
-    "*any*: one of the three."
+    "*any*: one of the three, which have a level each."
 )
+# Per cent: three families of tests, each with a level of 3 %.
+THREE = 9.0
 COLUMNS = {
     "home": Share(GOAL),
     "abroad": Share(GOAL),
     "difference": Share(GOAL),
-    "any": Share(GOAL),
+    "any": Share(THREE),
 }
 DEVIATIONS, LOSS, HOME_ITEMS, SHARED = (1.0, 2.0), 10.0, 500, 0.5
 ROWS = [
     {"metric": metric, "domains": domains, "items": items, "seeds": seeds, "gain": gain}
     for metric, domains, items, seeds, gain in (
-        *product(TYPICAL, (1, 3), (100, 1000), (3, 5), (0,)),
-        *product(["accuracy"], (1, 3), (100, 1000), (3, 5), (3,)),
+        *product(["accuracy"], (1, 3), (100, 1000), (3, 5), (0, 3)),
+        *product([name for name in TYPICAL if name != "accuracy"], (3,), (1000,), (3, 5), (0,)),
     )
 ]
 
