@@ -19,6 +19,7 @@ from safetensors.numpy import load_file, save_file
 
 from benchmarks.side_by_side.child import Child
 from hub_modules.huggingface_handles import pooling_texts
+from hub_modules.storage.files import write_text
 from tf_adapt.data.datasets import load_dataset
 
 FILE = Path(__file__).parents[1] / "docs" / "contrastive.json"
@@ -57,7 +58,7 @@ def _train(dataset: str, size: int, scores: dict, out: Path) -> None:
             for name, child in children.items():
                 if str(seed) not in of_rows[name]:
                     of_rows[name][str(seed)] = json.loads(child.ask(job, seed)["note"])
-                    out.write_text(json.dumps(scores, indent=1) + "\n", "utf-8")
+                    write_text(out, json.dumps(scores, indent=1) + "\n")
         for child in children.values():
             child.close()
 

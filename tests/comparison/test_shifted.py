@@ -10,7 +10,7 @@ from tf_adapt.comparison.answers import fold_of_examples
 from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.execution.fold_outcomes import FoldOutcomes
 from tf_adapt.comparison.execution.outcomes import Outcomes
-from tf_adapt.comparison.inputs import comparison_splits
+from tf_adapt.comparison.inputs import checked_splits, comparison_splits
 from tf_adapt.comparison.kept.answers import FILE, read_answers, write_answers
 from tf_adapt.comparison.kept.scores import rescored
 from tf_adapt.comparison.kept.shift import read_shifted
@@ -134,6 +134,15 @@ def test_each_training_of_the_folds_answers_everything_abroad(compared, tmp_path
     (pair,), (gap,) = there.pairs, there.gaps
     assert pair.decided and pair.difference == pytest.approx(0.4)
     assert gap.difference == pytest.approx(0.4 - (content.pairs[0].difference))
+
+
+def test_with_folds_a_changed_file_of_a_domain_has_another_hash(compared, tmp_path):
+    comparison = compared(("there",), ("train",), folds=5)
+    *_, before = checked_splits(comparison)
+    file_of(tmp_path, "there", 60, "ba")
+    *_, after = checked_splits(comparison)
+    assert after.keys() == {"train", "shifted/there"} and after["train"] == before["train"]
+    assert after["shifted/there"] != before["shifted/there"]
 
 
 def test_the_files_are_checked(compared, tmp_path):

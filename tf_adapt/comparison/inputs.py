@@ -39,7 +39,10 @@ def checked_splits(comparison: Comparison) -> tuple[Comparison, Splits, dict[str
     known_sizes(comparison.sizes, len(splits.examples["train"]))
     check_parts(comparison, splits.examples["train"])
     checked_members(comparison.slices, splits, comparison.slice_heads)
-    examples = {"train": splits.pool} if comparison.folds else splits.examples
+    examples = splits.examples
+    if comparison.folds:
+        shifted = {name: examples[name] for name in shifted_splits(examples)}
+        examples = {"train": splits.pool} | shifted
     if not isinstance(comparison.data, DatasetConfig):
         _warn(label_warnings(splits.labels, examples))
     return comparison, splits, {name: fingerprint(some) for name, some in examples.items()}

@@ -81,11 +81,6 @@ def compare_gaps(
     return _by_domain(tested, 2 * widest_difference(metric), domains, analysis)
 
 
-def _same(cells: Rows, home: Rows, a: str, b: str) -> bool:
-    """Whether two cells answer alike on both sides."""
-    return all(obstacle(rows[a], rows[b], 0) == "identical" for rows in (cells, home))
-
-
 def _by_domain(tested: dict, widest: float, domains, analysis: int) -> dict[str, list[PairTest]]:
     found = dict(zip(tested, judged(list(tested.values()), widest, analysis), strict=True))
     return {

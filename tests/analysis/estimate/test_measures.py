@@ -94,3 +94,11 @@ def test_states_that_tell_the_targets_are_ahead_of_noise(classes):
             np.mean(one == targets) if classes else np.corrcoef(one, targets)[0, 1] for one in found
         ]
         assert scores[0] > 0.75 > 0.55 > scores[1]
+
+
+def test_a_rare_label_gives_no_warning_of_scikit_learn(recwarn):
+    targets = np.array([0] * 10 + [1] * 10 + [2])
+    features = np.random.default_rng(0).normal(size=(21, 3))
+    for answers in (measures.linear_probe, measures.nearest_neighbours):
+        assert answers(features, targets, True).shape == (21,)
+    assert not recwarn.list

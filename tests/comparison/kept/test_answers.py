@@ -62,6 +62,14 @@ def test_a_damaged_file_of_answers(text, size, tmp_path):
         read_answers(tmp_path / "answers")
 
 
+def test_a_file_of_answers_damaged_in_its_middle(tmp_path):
+    packed = bytearray(gzip.compress(b'{"format": 1}\n'))
+    packed[10] ^= 0b100  # the first block: of a type that there is not
+    (tmp_path / "answers").write_bytes(packed)
+    with pytest.raises(ArtifactError, match="answers: expected .* got something else; give the"):
+        read_answers(tmp_path / "answers")
+
+
 def judged(answers, **changes):
     """A comparison of ❄ and 🔥 whose report says other numbers than the answers."""
     cells = [

@@ -4,6 +4,8 @@ Features are `[examples, width]`; targets `[examples]`, class ids, or numbers (`
 measures of classes numbers are cut into `BINS` parts of equal size.
 """
 
+import warnings
+
 import numpy as np
 
 BINS = 5
@@ -102,7 +104,9 @@ def _out_of_fold(model, features: np.ndarray, targets: np.ndarray, classes: bool
 
     cut = StratifiedKFold if classes else KFold
     folds = cut(FOLDS, shuffle=True, random_state=_SEED)
-    with threadpool_limits(1, user_api="blas"):
+    with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
+        # Some folds lack the examples of a rare label.
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         pipeline = make_pipeline(StandardScaler(), model)
         return cross_val_predict(pipeline, np.asarray(features, np.float64), targets, cv=folds)
 

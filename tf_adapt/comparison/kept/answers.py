@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from tf_adapt.errors import ArtifactError
 
 FILE = "answers.jsonl.gz"
 FORMAT = 1
+_DAMAGED = (gzip.BadGzipFile, zlib.error, EOFError)
 
 
 def file_of_domain(name: str) -> str:
@@ -101,7 +103,7 @@ def read_answers(path: Path) -> KeptAnswers:
         for name, _ in head["references"]:
             references.setdefault(name, []).append(next(columns))
         folds = {repeat: np.array(next(columns), np.int64) for repeat in head["repeats"]}
-    except (ValueError, EOFError, gzip.BadGzipFile, KeyError, TypeError, StopIteration) as error:
+    except (*_DAMAGED, ValueError, KeyError, TypeError, StopIteration) as error:
         raise ArtifactError(
             f"{path}: expected the answers of a comparison, got something else; {advice}"
         ) from error
