@@ -1,5 +1,6 @@
 """Analyses of every layer of pretrained and tuned encoders, a panel for each dataset."""
 
+import json
 from collections import Counter
 from collections.abc import Callable
 
@@ -143,7 +144,7 @@ def panels(
                 rows.append({"layer": MEAN, **measure(task, mean, targets, 0)})
             # Of a panel with several families the last encoder's are those of the panel.
             panel["series"].append(what | vectors | {"layers": rows})
-    return _labelled(list(by_data.values()))
+    return labelled(list(by_data.values()))
 
 
 def _targets(targets: tf.Tensor | tf.RaggedTensor) -> np.ndarray:
@@ -161,18 +162,35 @@ def _panel(splits: Splits, names: tuple[str, ...]) -> dict:
     }
 
 
-def _labelled(panels: list[dict]) -> list[dict]:
+def labelled(panels: list[dict]) -> list[dict]:
     """Adds to each series a `label`: as short as is unique in its panel."""
-    modules = {series["module_hash"] for panel in panels for series in panel["series"]}
+    modules = {
+        (series["module_hash"], series["module"]) for panel in panels for series in panel["series"]
+    }
+    of_name = Counter(name for _, name in modules)
     for panel in panels:
         for series in panel["series"]:
             start = "pretrained" if series["encoder"]["pretrained"] else "untrained"
-            kinds = [series["module"]] if len(modules) > 1 else []
+            module = series["handle" if of_name[series["module"]] > 1 else "module"]
+            kinds = [module] if len(modules) > 1 else []
             kinds += [start] if start == "untrained" or not series["adaptation"] else []
             series["label"] = ", ".join([*kinds, *filter(None, [series["adaptation"]])])
-        for key in ("seed", "run"):
-            counts = Counter(series["label"] for series in panel["series"])
-            for series in panel["series"]:
-                if counts[series["label"]] > 1 and series[key] is not None:
-                    series["label"] += f", {key} {series[key]}"
+        settings = dict.fromkeys(key for series in panel["series"] for key in series["encoder"])
+        for key in (*settings, "seed", "run"):
+            _tell_apart(panel["series"], key)
     return panels
+
+
+def _tell_apart(several: list[dict], key: str) -> None:
+    """Adds the values of a key to the labels of series that are called alike and differ in it."""
+    alike: dict[str, list[dict]] = {}
+    for series in several:
+        alike.setdefault(series["label"], []).append(series)
+    for label, called in alike.items():
+        values = [series["encoder"].get(key, series.get(key)) for series in called]
+        if all(value == values[0] for value in values):
+            continue
+        for series, value in zip(called, values, strict=True):
+            if value is not None and value is not False:
+                shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                series["label"] = f"{label}, {key} {shown}"

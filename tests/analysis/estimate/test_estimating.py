@@ -34,15 +34,22 @@ def test_every_layer_of_every_kind(tiny_bert, tmp_path, kind):
 
 @pytest.mark.slow
 def test_a_comparisons_encoders_are_ranked_together(tiny_bert, tmp_path):
+    more = {"data": {"dataset": "sample_regression", "source": "sample"}}
     content = {
         "data": {"dataset": "sample_classification", "source": "sample"},
         "compare": {
-            "encoders": [str(tiny_bert), {"handle": str(tiny_bert), "pretrained": False}],
-            "adaptations": ["feature_extraction", "fine_tuning"],
+            "encoders": [
+                str(tiny_bert),
+                {"handle": str(tiny_bert), "pretrained": False},
+                {"handle": str(tiny_bert), "prompts": "query: "},
+            ],
+            "adaptations": ["fine_tuning"],
+            "signals": {"alone": {}, "together": {"tasks": {"more": more}, "target": "own"}},
         },
     }
     result = estimated(tmp_path, content)
     assert result.exit_code == 0, result.output
     assert "linear probe" in result.stdout and "is not predicted" in result.stdout
     rows = [line for line in result.stdout.splitlines() if ", layer " in line]
-    assert len({line.partition(", layer")[0] for line in rows}) == 2
+    named = {line.partition(", layer")[0].strip() for line in rows}
+    assert named == {"pretrained", "untrained", 'pretrained, prompts ["query: "]'}

@@ -9,6 +9,7 @@ from tf_adapt.analysis.mutual_information import edge
 from tf_adapt.analysis.probes import check_targets, constant_score, score
 from tf_adapt.analysis.sources import Source, read_source
 from tf_adapt.comparison.plan.settings import is_comparison, load_comparison
+from tf_adapt.config.sections import Config
 from tf_adapt.printing.words import metric_name
 from tf_adapt.printing.words import score as score_in_words
 from tf_adapt.tasks.task import Task
@@ -61,9 +62,13 @@ def estimate(config: str, overrides: tuple[str, ...] = ()) -> dict[str, Any]:
 def _sources(config: str, overrides: tuple[str, ...]) -> list[Source]:
     if not is_comparison(config):
         return [read_source(config, overrides)]
-    cells = load_comparison(config, overrides).cells
-    encoders = {cell.config.encoder.model_dump_json(): cell.config for cell in cells}
-    return [Source(one, None) for one in encoders.values()]
+    comparison = load_comparison(config, overrides)
+    # What a signal lays over a cell (further tasks, votes) is not asked about.
+    own = {"data": comparison.data, "weak": comparison.weak, "tasks": None}
+    encoders: dict[str, Config] = {}
+    for cell in comparison.cells:
+        encoders.setdefault(cell.config.encoder.model_dump_json(), cell.config)
+    return [Source(one.model_copy(update=own), None) for one in encoders.values()]
 
 
 def _metric(task: Task) -> str:
