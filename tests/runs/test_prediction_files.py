@@ -9,6 +9,8 @@ from tf_adapt.runs.prediction_files import (
 
 TAGGED = "Ann\tB-PER\t0.9\nis\tO\t1\n\nNew York\tB-LOC\t0.5\n"
 BEFORE = "Ann\tB-PER\nis\tO\n\nNew York\tB-LOC\n"  # by an earlier version
+TABS = "Ann\tLee\tB-PER\nis\tO\n\nNew\t1\tB-LOC\n"  # in words, which an earlier version wrote
+SCORED_TABS = "Ann\tLee\tB-PER\t0.9000\nis\tO\t1.0000\n\nNew\t1\tB-LOC\t0.5000\n"
 
 
 def test_what_a_run_wrote(tmp_path):
@@ -21,13 +23,16 @@ def test_what_a_run_wrote(tmp_path):
             [("a", "b"), (), ("a",)],
         ),
         ("tagging", TAGGED, [["B-PER", "O"], ["B-LOC"]]),
-        ("tagging", BEFORE, [["B-PER", "O"], ["B-LOC"]]),
+        *(("tagging", text, [["B-PER", "O"], ["B-LOC"]]) for text in (BEFORE, TABS, SCORED_TABS)),
     ]:
         write_predictions(tmp_path, "dev", text)
         assert read_predictions(tmp_path, "dev", kind) == expected
 
 
-@pytest.mark.parametrize(("text", "expected"), [(TAGGED, [[0.9, 1], [0.5]]), (BEFORE, None)])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [*((text, [[0.9, 1], [0.5]]) for text in (TAGGED, SCORED_TABS)), (BEFORE, None), (TABS, None)],
+)
 def test_the_probabilities_of_tags(tmp_path, text, expected):
     write_predictions(tmp_path, "dev", text)
     assert read_probabilities(tmp_path, "dev", "tagging") == expected

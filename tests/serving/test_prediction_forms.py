@@ -74,6 +74,8 @@ def test_scores_and_tags_in_every_form():
         SimpleNamespace(label=("B-X", "O"), scores=(0.5, 1.0)),
         SimpleNamespace(label=("O",), scores=(1.0,)),
     ]
+    broken = [TaggedSentence(("a\tb\r\n\nc", "\t"))]
+    assert predictions_text("conll", TAGS, broken, tagged[:1]) == "a b c\tB-X\n \tO\n"
     for with_input in (False, True):
         columns = predictions_text("conll", TAGS, sentences, tagged, with_input)
         assert columns == "New York\tB-X\nis\tO\n\nx\tO\n"

@@ -1,11 +1,14 @@
 """Kinds of task → their predictions in a run folder and in an ensemble. Imports no TensorFlow."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from tf_adapt.runs.ensemble_folder import PROBABILITIES, VOTES
 from tf_adapt.tasks.label_sets import split_joined
+
+_SCORED = re.compile(r".+\t[^\t]+\t([0-9.]+|nan)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,16 @@ def _columns_after(text: str) -> list[list[float]]:
     return [list(map(float, line.split("\t")[1:])) for line in text.split("\n")[1:]]
 
 
+def tag_lines(text: str) -> list[list[list[str]]]:
+    """By sentence the columns of each line: word, tag, and probability where all lines have one."""
+    sentences = [part.split("\n") for part in text.split("\n\n")]
+    scored = all(_SCORED.fullmatch(line) for lines in sentences for line in lines)
+    # From the right: words of earlier versions may hold tabs, and have no probabilities.
+    return [[line.rsplit("\t", 2 if scored else 1) for line in lines] for lines in sentences]
+
+
 def _after_tags(text: str) -> list[list[float]] | None:
-    sentences = [[line.split("\t") for line in part.split("\n")] for part in text.split("\n\n")]
+    sentences = tag_lines(text)
     if any(len(line) < 3 for sentence in sentences for line in sentence):  # of earlier versions
         return None
     return [[float(line[2]) for line in sentence] for sentence in sentences]

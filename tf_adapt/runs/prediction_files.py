@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hub_modules.storage import records
 from tf_adapt.errors import ArtifactError
-from tf_adapt.runs.kinds import KINDS
+from tf_adapt.runs.kinds import KINDS, tag_lines
 
 
 def write_predictions(run: Path, split: str, text: str, task: str | None = None) -> None:
@@ -70,8 +70,7 @@ def _read(
 
 
 def _second_columns(text: str) -> list[list[str]]:
-    rows = [[line.split("\t") for line in part.split("\n")] for part in text.split("\n\n")]
-    return [[tag for _, tag, *_ in lines] for lines in rows]
+    return [[tag for _, tag, *_ in lines] for lines in tag_lines(text)]
 
 
 def _first_column(text: str) -> list[str]:

@@ -12,6 +12,11 @@ _COLUMNS = ("text_a", "text_b", "prediction")
 _BREAKS = re.compile("[\t\n\r]+")
 
 
+def on_one_line(text: str) -> str:
+    """A text with blanks for tabs and line breaks."""
+    return _BREAKS.sub(" ", text)
+
+
 def _label_columns(labels: Sequence[str] | None) -> list[str]:
     """The labels; one that another column is called by gets `score_` before it."""
     columns = []
@@ -42,8 +47,7 @@ def _set_fields(prediction: Any) -> list[str]:
 def _answer_fields(prediction: Any) -> list[str]:
     best = prediction.answers[0]
     # Scores of answers do not depend on their white space, a line of a table does.
-    text = " ".join(_BREAKS.split(best.text))
-    return [text, *_decimals(prediction.scores), str(best.start), str(best.end)]
+    return [on_one_line(best.text), *_decimals(prediction.scores), str(best.start), str(best.end)]
 
 
 def _decimals(scores: Sequence[float]) -> list[str]:

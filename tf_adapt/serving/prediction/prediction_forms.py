@@ -4,8 +4,8 @@ The suffix of the file selects the format, with one line per example: tab-separa
 default) with a header and six decimals, .csv (RFC 4180), or .jsonl with one object per line. For
 tagging: CoNLL columns (the default), one word per line, separated from its tag by a tab because
 words may contain blanks; or .jsonl. Label sets are joined by `|` in tables, and lists in .jsonl.
-Of answers to questions, tables have the best with its score and offsets, tabs and line breaks in it
-as blanks; .jsonl has it unchanged, and the next best.
+Of answers to questions, tables have the best with its score and offsets; .jsonl has the next best
+too. Tabs and line breaks in answers and in tagged words are blanks, but in .jsonl.
 """
 
 import csv
@@ -20,7 +20,7 @@ from typing import Any
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.runs import kinds as runs
-from tf_adapt.serving.kinds import KINDS
+from tf_adapt.serving.kinds import KINDS, on_one_line
 
 # Columns that say which example a row is.
 _ID = re.compile(r"(.*[_ -])?(id|idx|index|guid|uuid)", re.IGNORECASE)
@@ -139,7 +139,7 @@ def _text(value: Any) -> str:
 
 
 def _columns(record: TaggedSentence, prediction: Any, with_scores: bool) -> str:
-    columns = [record.words, () if prediction is None else prediction.label]
+    columns = [map(on_one_line, record.words), () if prediction is None else prediction.label]
     if with_scores:
         columns.append([f"{score:.4f}" for score in prediction.scores])
     return "".join("\t".join(line) + "\n" for line in zip(*columns, strict=True))
