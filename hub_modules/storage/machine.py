@@ -28,10 +28,11 @@ def free_memory(root: Path = ROOT) -> int | None:
 def gpus(root: Path = ROOT) -> list[str]:
     """The ids of the visible NVIDIA GPUs, found without loading TensorFlow."""
     names = [path.name.removeprefix("nvidia") for path in (root / "dev").glob("nvidia[0-9]*")]
-    there = sorted(filter(str.isdecimal, names), key=int)
+    count = sum(map(str.isdecimal, names))
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if visible is None or not there:
-        return there
+    if visible is None or not count:
+        # CUDA numbers those that are there from 0; in a container the device files may differ.
+        return [str(number) for number in range(count)]
     listed = [name.strip() for name in visible.split(",")]
     return list(filter(None, listed[: listed.index("-1")] if "-1" in listed else listed))
 

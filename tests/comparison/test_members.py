@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -13,6 +14,7 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.runs import ensemble_folder
 
 pytestmark = pytest.mark.usefixtures("unmeasured")
+TASKS = {"pairs": {"data": {"dataset": "mrpc", "data_dir": "mrpc"}}}
 FASTER = {"training": {"learning_rate": 0.02}, "optimizer": {"decay": 0.9}}
 
 
@@ -55,6 +57,15 @@ def test_each_member_sets_its_own_keys(write, tiny_bert, tmp_path, monkeypatch):
     assert [run.member for run in votes.members] == [None, None]
 
 
+def test_a_members_own_epochs_hold_where_the_comparison_trains_further(write, tmp_path):
+    signals = {"x": {"members": [{}, {"training": {"epochs": 3}}]}}
+    (run,) = runs_of(write, signals, tmp_path)["x"]
+    further = replace(run, cell=replace(run.cell, more_epochs=8))
+    plain, own = (member.arguments() for member in further.members)
+    assert [text for text in plain if "epochs=" in text] == ["training.epochs=8"]
+    assert [text for text in own if "epochs=" in text][-1] == "training.epochs=3"
+
+
 def test_weights_are_averaged_of_members_with_one_seed_where_they_differ_otherwise(write, tmp_path):
     signals = {
         "soup": {"members": [{}, FASTER], "combine": "weights"},
@@ -77,9 +88,15 @@ def test_weights_are_averaged_of_members_with_one_seed_where_they_differ_otherwi
             {"members": [{}, {"encoder": {"handle": "elmo_small"}}], "combine": "weights"},
             "encoder: expected the encoder of the cell together with combine: weights",
         ),
+        ({"members": [{}, {}], "tasks": TASKS}, "x.members: expected null together with tasks"),
         ({"combine": "votes"}, "x.combine: expected null without ensemble"),
         ({"members": [{}, {"start": {"config": "a.yaml"}}]}, "config: expected null, and the fol"),
         ({"members": [{}, {"training": {"warmup": 3}}]}, "warmup: expected"),
+        ({"members": [{}, {"training": {"seed": 1}}]}, "1.training.seed: expected as compare.se"),
+        (
+            {"members": [{}, {"training": {"strategy": "multi_worker"}}]},
+            "1.training.strategy: expected null in a comparison",
+        ),
         ({"members": [{}, {"optimizer": {"decya": 0.9}}]}, "did you mean decay"),
         (
             {"members": [{}, {"encoder": {"handle": "elmo_small", "pairs": "joint", "long": {}}}]},

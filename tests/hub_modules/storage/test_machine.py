@@ -89,7 +89,7 @@ def test_a_gpu_counts_unless_it_is_hidden(system, monkeypatch):
 def test_the_gpus_that_are_visible(system, monkeypatch):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     root = system(dev__nvidia0="", dev__nvidia2="", dev__nvidia10="", dev__nvidiactl="")
-    assert machine.gpus(root) == ["0", "2", "10"]
+    assert machine.gpus(root) == ["0", "1", "2"]  # CUDA's numbers, not those of the files
     for value, expected in (("2", ["2"]), ("2, 0", ["2", "0"]), ("0,-1,2", ["0"]), ("", [])):
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", value)
         assert machine.gpus(root) == expected

@@ -192,10 +192,10 @@ class CellRun:
         arguments = ["train", str(self.config), "--out", str(self.folder)]
         arguments += ["--set", f"training.learning_rate={float_text(self.rate)}"]
         arguments += self.setting.arguments if self.setting else []
-        if self.member is not None:
-            arguments += arguments_of(self.cell.member_values[self.member])
         if self.cell.more_epochs is not None:
             arguments += ["--set", f"training.epochs={self.cell.more_epochs}"]
+        if self.member is not None:  # its own keys come last, so that they hold
+            arguments += arguments_of(self.cell.member_values[self.member])
         if self.start is not None:
             start = json.dumps(str(self.start), ensure_ascii=False)
             arguments += ["--set", f"start.run={start}", "--set", "start.config=null"]

@@ -5,7 +5,12 @@ from typing import Any
 
 from hub_modules.storage.strict_yaml import KeyPath
 from tf_adapt.adaptation.adaptations import ADAPTATIONS
-from tf_adapt.comparison.plan.sections import VARIED_IN_SETTINGS, VARIED_IN_SIGNALS, Compare
+from tf_adapt.comparison.plan.sections import (
+    VARIED_IN_MEMBERS,
+    VARIED_IN_SETTINGS,
+    VARIED_IN_SIGNALS,
+    Compare,
+)
 from tf_adapt.comparison.plan.signal_cells.members import check_members
 from tf_adapt.comparison.plan.signals import check_signals, typed_signals
 from tf_adapt.comparison.search.section import PAPER
@@ -21,7 +26,11 @@ def compare_section(section: Any, problems: Problems) -> Compare | None:
     for key, elsewhere in (("settings", VARIED_IN_SETTINGS), ("signals", VARIED_IN_SIGNALS)):
         sections = section.get(key) if isinstance(section, dict) else None
         for name, content in sections.items() if isinstance(sections, dict) else ():
-            refuse_varied(content, ("compare", key, name), elsewhere, problems)
+            path = ("compare", key, name)
+            refuse_varied(content, path, elsewhere, problems)
+            members = content.get("members") if isinstance(content, dict) else None
+            for number, member in enumerate(members if isinstance(members, list) else ()):
+                refuse_varied(member, (*path, "members", number), VARIED_IN_MEMBERS, problems)
     if isinstance(section, dict) and isinstance(section.get("signals"), dict):
         section["signals"] = typed_signals(section["signals"], problems)
     varied = typed(Compare, section, ("compare",), problems)

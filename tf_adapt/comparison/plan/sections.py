@@ -43,6 +43,7 @@ VARIED = {
 }
 # `training.epochs` is the default of `compare.epochs`; it is not allowed in `settings`.
 VARIED_IN_SIGNALS = {key: home for key, home in VARIED.items() if key != ("encoder",)}
+VARIED_IN_MEMBERS = {("training", "seed"): "seeds"}
 VARIED_IN_SETTINGS = VARIED | {("training", "epochs"): "epochs"}
 Rates = dict[str, list[float]]
 _RATES = "a list of numbers, or a section of such lists by adaptation and `default`"

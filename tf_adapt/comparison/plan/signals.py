@@ -123,8 +123,9 @@ def check_signals(varied: Compare, problems: Problems) -> None:
                 "lack all members of a slice",
             )
         if signal.tasks and signal.together:
+            kinds = ("ensemble", "leave_out_parts", "members")
             problems.add(
-                (*KEY, name, "ensemble" if signal.ensemble else "leave_out_parts"),
+                (*KEY, name, next(key for key in kinds if getattr(signal, key))),
                 f"expected null together with tasks, got {signal.together}: the members of an "
                 "ensemble have one task",
             )

@@ -49,6 +49,12 @@ def _check(signal: SignalSettings, path: KeyPath, problems: Problems) -> None:
                 "expected the encoder of the cell together with combine: weights, whose means are "
                 "of the same weights, got another; take probabilities or votes",
             )
+        if member.training.strategy is not None:
+            problems.add(
+                (*path, "members", number, "training", "strategy"),
+                "expected null in a comparison, whose runs are processes of one machine, got "
+                f"{member.training.strategy}",
+            )
         if member.start is not None and member.start.config is not None:
             problems.add(
                 (*path, "members", number, "start", "config"),
