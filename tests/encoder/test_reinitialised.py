@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+from huggingface_folders import keras_hub_is_new, write_folder
 from small_data import TASKS
 
 import tf_adapt as ta
@@ -41,11 +42,15 @@ def test_the_topmost_layers_and_the_pooler_are_drawn_anew_by_the_seed():
     assert not encoder.as_stored
 
 
-def test_what_it_is_not_for_is_refused(tiny_elmo, tiny_bert):
+def test_what_it_is_not_for_is_refused(tiny_elmo, tiny_bert, tmp_path):
     with pytest.raises(ConfigError, match="expected a transformer that runs natively, .* elmo"):
         model_of(tiny_elmo, 1)
     with pytest.raises(ConfigError, match="expected at most 2 layers, .* got 3"):
         model_of(tiny_bert, 3)
+    if keras_hub_is_new():
+        albert = f"keras:{write_folder('albert', tmp_path / 'albert')}"
+        with pytest.raises(ConfigError, match="layers have weights of their own, got .* share"):
+            model_of(albert, 1)
     with pytest.raises(ConfigError, match="reinitialise: expected a whole number of at least 1"):
         ta.fine_tuning(reinitialise=0)
     config = {

@@ -199,6 +199,11 @@ def test_random_starts_and_batch_normalisation_are_refused(tiny_bert, tmp_path):
             "start: expected random .* seed 0.*of seed 1",
         ),
         (
+            "drawn",
+            {"adaptation": {"name": "fine_tuning", "reinitialise": 1}},
+            "reinitialise: expected 1 by random .* seed 0.*of seed 1",
+        ),
+        (
             "norm",
             {"head": "concat_pooling"},
             "without batch normalisation.*average the predictions",

@@ -17,7 +17,8 @@ def reinitialise(encoder: HubEncoder, layers: int) -> None:
     zero, γ is one.
 
     Raises:
-        ConfigError: the encoder is no native transformer, or has fewer layers.
+        ConfigError: the encoder is no native transformer, has fewer layers, or layers that share
+            their weights.
 
     Source: Zhang et al. 2021, "Revisiting Few-sample BERT Fine-tuning", section 5.
     """
@@ -28,6 +29,12 @@ def reinitialise(encoder: HubEncoder, layers: int) -> None:
             "reinitialise (adaptation.reinitialise in a config): expected a transformer that runs "
             f"natively, got the family {encoder.family}, execution {encoder.execution}; leave it "
             "out"
+        )
+    if encoder.num_layers - 1 > len(numbered):
+        raise ConfigError(
+            "reinitialise (adaptation.reinitialise in a config): expected a module whose layers "
+            f"have weights of their own, got {encoder.handle}, whose {encoder.num_layers - 1} "
+            f"layers share those of {len(numbered)}; leave it out"
         )
     if layers > len(numbered):
         raise ConfigError(

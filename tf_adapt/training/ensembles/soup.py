@@ -182,10 +182,12 @@ def _architecture(candidate: Candidate, model: AdaptedModel) -> dict[str, Any]:
     """What decides which weights a model has, and their initial values."""
     encoder, head = model.encoder.get_config(), model.head.get_config()
     random = f"random numbers of seed {candidate.metrics['seed']}"
+    drawn = saved_config(candidate.folder).adaptation.reinitialise
     return {
         "module": f"{candidate.module[:12]}…",
         "head": type(model.head).__name__,
         "start": _start(candidate) if model.encoder.pretrained else random,
+        "reinitialise": drawn and f"{drawn} by {random}",
         "adaptation": model.encoder.added_weights,
         **{f"encoder.{key}": value for key, value in encoder.items() if key not in _FREE},
         **{
