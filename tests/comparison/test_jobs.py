@@ -51,11 +51,23 @@ def test_a_run_for_which_there_are_not_enough_gpus():
 
 def test_the_executor_of_this_machine(monkeypatch, tmp_path):
     monkeypatch.setattr(executors, "gpus", lambda: ["3", "5"])
-    made = executors.executor_for(Resources(jobs=2), 4, 1, tmp_path)
+    made = executors.executor_for(Resources(jobs=2), 4, 1, {None}, tmp_path)
     assert made.gpus == ["3", "5"]
-    assert executors.executor_for(Resources(3, 0.5), 4, 1, tmp_path).gpus == ["3", "5", "3"]
+    assert executors.executor_for(Resources(3, 0.5), 4, 1, {None}, tmp_path).gpus == ["3", "5", "3"]
+    for devices in ("all", "gpu:2", "gpu:3"):  # more than there are: the run refuses it
+        made = executors.executor_for(Resources(), 4, 1, {None, devices}, tmp_path)
+        assert made.gpus == ["3,5"]
     monkeypatch.setattr(executors, "gpus", list)
-    assert executors.executor_for(Resources(jobs=3), 4, 1, tmp_path).gpus == [None] * 3
+    made = executors.executor_for(Resources(jobs=3), 4, 1, {"all"}, tmp_path)
+    assert made.gpus == [None] * 3
+    with pytest.raises(ConfigError, match="--gpus-per-run: expected visible NVIDIA GPUs, got 0.5"):
+        executors.executor_for(Resources(3, 0.5), 4, 1, {None}, tmp_path)
+
+
+def test_the_devices_that_configs_name_are_the_default_of_gpus_per_run():
+    expected = {None: 1, "cpu:4": 1, "gpu:1": 1, "gpu:3": 3, "gpu:9": 4, "all": 4}
+    for devices, count in expected.items():
+        assert jobs.default_gpus_per_run({devices, None}, 4) == count
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, "2", float("nan")])

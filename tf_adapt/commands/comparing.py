@@ -34,7 +34,7 @@ UNDECIDED = 6
 @click.option(
     "--gpus-per-run",
     type=float,
-    help="1 by default where there are GPUs; 0.5 lets two runs share one.",
+    help="By default as many as training.devices, else 1; 0.5 lets two runs share one.",
 )
 @click.option(
     "--slurm",

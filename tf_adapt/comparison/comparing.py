@@ -80,7 +80,9 @@ def compare(
 
             def run(outcomes: Outcomes) -> None:
                 unfinished, threads = outcomes.unfinished_cells(), comparison.threads
-                executor = executor_for(resources or Resources(), unfinished, threads, features)
+                executor = executor_for(
+                    resources or Resources(), unfinished, threads, comparison.devices, features
+                )
                 run_all(outcomes, executor, display)
 
             extend(comparison, splits, out, run, display.say_once)

@@ -79,7 +79,7 @@ def compare(
             `label`, and `group` for related examples. Other columns are ignored.
         search: the section `compare.search`, such as `{"trials": 20, "space": "paper"}`, where the
             config has none.
-        gpus_per_run: 1 by default where there are GPUs; 0.5 lets two runs share one.
+        gpus_per_run: by default as many as training.devices, else 1; 0.5 lets two runs share one.
         slurm: options of `sbatch` (`{"partition": "gpu", "time": 120}`, minutes): runs are jobs of
             a Slurm cluster.
         export_anyway: exports even if no cell is shown to be above the baseline.

@@ -6,13 +6,13 @@ is. All that lasts is in run folders, so that any of them goes on where another 
 
 import os
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from hub_modules.storage.machine import gpus
-from tf_adapt.comparison.execution.jobs import jobs_at_once, shares
+from tf_adapt.comparison.execution.jobs import default_gpus_per_run, jobs_at_once, shares
 from tf_adapt.comparison.execution.local import LocalExecutor
 from tf_adapt.comparison.execution.runs import CellRun
 from tf_adapt.comparison.execution.slurm import SlurmExecutor
@@ -28,8 +28,8 @@ class Resources:
 
     Attributes:
         jobs: runs at a time; None: as many as the machine allows, or a queue takes.
-        gpus_per_run: 1, more, or a fraction, so that several runs share a GPU; None: 1 where this
-            machine has GPUs.
+        gpus_per_run: 1, more, or a fraction, so that several runs share a GPU; None: where this
+            machine has GPUs as many as the most that `training.devices` asks for, else 1.
         slurm: options of `sbatch`, for a Slurm cluster; None: this machine.
     """
 
@@ -71,25 +71,39 @@ class Executor(Protocol):
         """Ends all runs, once they have saved their state."""
 
 
-def executor_for(resources: Resources, cells: int, threads: int, cache: Path) -> Executor:
+def executor_for(
+    resources: Resources, cells: int, threads: int, devices: Collection[str | None], cache: Path
+) -> Executor:
     """The executor of some resources.
 
     Args:
         cells: with unfinished runs.
         threads: of each run; scores depend on them in the last bits.
+        devices: `training.devices` of the runs.
         cache: folder of the features of frozen encoders.
 
     Raises:
-        ConfigError: more runs at a time than there are GPUs for; as `SlurmExecutor`.
+        ConfigError: more runs at a time than there are GPUs for; GPUs are asked for, and there are
+            none; as `SlurmExecutor`.
     """
     if resources.slurm is not None:
         most = resources.jobs or MOST_QUEUED
         return SlurmExecutor(resources.slurm, most, resources.gpus_per_run, threads, cache)
     visible = gpus()
-    devices = shares(visible, resources.jobs, resources.gpus_per_run or 1) if visible else [None]
-    most = len(devices) if visible else None
-    jobs = resources.jobs or jobs_at_once(cells, threads, most)
-    return LocalExecutor((devices * jobs)[:jobs], threads, cache)
+    if not visible:
+        if resources.gpus_per_run is not None:
+            raise ConfigError(
+                f"--gpus-per-run: expected visible NVIDIA GPUs, got {resources.gpus_per_run:g} "
+                "where there is none; see `nvidia-smi` and CUDA_VISIBLE_DEVICES, or leave it out "
+                "to train on the CPU"
+            )
+        return LocalExecutor(
+            [None] * (resources.jobs or jobs_at_once(cells, threads)), threads, cache
+        )
+    per_run = resources.gpus_per_run or default_gpus_per_run(devices, len(visible))
+    found = shares(visible, resources.jobs, per_run)
+    jobs = resources.jobs or jobs_at_once(cells, threads, len(found))
+    return LocalExecutor(found[:jobs], threads, cache)
 
 
 def check_gpus_per_run(name: str, value: float | None) -> None:

@@ -1,6 +1,6 @@
 """How many training processes of a comparison run in parallel on this machine, and on which GPU."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from hub_modules.storage.machine import cores, free_memory
 from tf_adapt.errors import ConfigError
@@ -23,6 +23,21 @@ def jobs_at_once(cells: int, threads: int, most: int | None = None) -> int:
     limits += [] if memory is None else [memory // MEMORY_PER_PROCESS]
     limits += [] if most is None else [most]
     return max(1, min(limits))
+
+
+def default_gpus_per_run(devices: Iterable[str | None], visible: int) -> int:
+    """The GPUs that each run sees where none are asked for: the most that a run trains on.
+
+    Args:
+        devices: `training.devices` of the runs.
+        visible: the number of GPUs, at least one; a run that wants more refuses it itself.
+    """
+    wanted = [
+        visible if name == "all" else int(name.removeprefix("gpu:"))
+        for name in devices
+        if name and not name.startswith("cpu:")
+    ]
+    return min(visible, max(wanted, default=1))
 
 
 def shares(gpus: Sequence[str], jobs: int | None, gpus_per_run: float) -> list[str]:

@@ -178,6 +178,14 @@ class Comparison:
         return None if search is None else search.section
 
     @property
+    def devices(self) -> set[str | None]:
+        """`training.devices` of all runs."""
+        of_members = (values for cell in self.cells for values in cell.member_values)
+        own = {dict(values).get("training.devices") for values in of_members}
+        cells = (*self.cells, *self.starts.values())
+        return own | {cell.config.training.devices for cell in cells}
+
+    @property
     def trials(self) -> int:
         """Learning rates, or settings of a search, tried in each cell; `extensions` may add
         rates."""

@@ -16,7 +16,7 @@ from hub_modules.storage.machine import gpus
 from tf_adapt.adaptation.phases import HEAD
 from tf_adapt.adaptation.unfreezing import group_names
 from tf_adapt.comparison.cell_results import CHOSEN_ON, SCORED_ON
-from tf_adapt.comparison.execution.jobs import jobs_at_once
+from tf_adapt.comparison.execution.jobs import default_gpus_per_run, jobs_at_once
 from tf_adapt.comparison.inputs import comparison_splits
 from tf_adapt.comparison.plan.cells import Cell, Comparison
 from tf_adapt.comparison.plan.expected_costs import (
@@ -78,7 +78,9 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
     tried = comparison.trials if comparison.trials > 1 else 0
     folds = comparison.folds
     members = len(comparison.seeds) * sum(cell.together for cell in comparison.cells)
-    jobs = jobs_at_once(len(cells), comparison.threads, len(gpus()) or None)
+    visible = len(gpus())
+    most = visible // default_gpus_per_run(comparison.devices, visible) if visible else None
+    jobs = jobs_at_once(len(cells), comparison.threads, most)
     examples = {name: len(records) for name, records in splits.examples.items()}
     known = {costs.name for costs in measured}
     costs = expected_costs(
