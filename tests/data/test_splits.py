@@ -55,6 +55,21 @@ def test_named_dataset_with_a_subset_of_train():
     assert more.examples == whole.examples
 
 
+def test_a_split_of_a_named_dataset_is_no_other_domain(tmp_path):
+    for split, word in (("train", "good"), ("dev", "fine"), ("there", "other")):
+        table = f"sentence\tlabel\nbad {word}\t0\n{word}\t1\n"
+        write(tmp_path, **{f"{split}.tsv": table})
+    named = {"dataset": "sst2_sentences", "data_dir": str(tmp_path)}
+    for held_out in (None, 0.5):
+        for split in ("train", "dev"):
+            shifted = {"there": str(tmp_path / f"{split}.tsv")}
+            with pytest.raises(ConfigError, match=f"data.shifted.there: .* of data.{split}, got"):
+                load_splits(DatasetConfig(**named, held_out=held_out, shifted=shifted))
+    shifted = {"there": str(tmp_path / "there.tsv")}
+    found = load_splits(DatasetConfig(**named, shifted=shifted))
+    assert len(found.examples["shifted/there"]) == 2
+
+
 def test_test_file_of_a_dataset_is_used_where_it_is(tmp_path):
     table = "sentence\tlabel\nbad\t0\ngood\t1\n"
     write(tmp_path, **{"train.tsv": table, "dev.tsv": table})

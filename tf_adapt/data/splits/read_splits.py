@@ -184,9 +184,11 @@ def _known(data) -> Splits:
     if data.genre is not None:
         examples = {split: _of_genre(records, data.genre) for split, records in examples.items()}
         descriptions = {split: f"{text}: {data.genre}" for split, text in descriptions.items()}
+    further = read_shifted(data)
+    if further[0]:
+        check_distinct(examples | further[0], scored="test" if data.held_out is None else "dev")
     examples, descriptions = _held_out(examples, descriptions, data, KINDS[info.kind].held_out)
     _cut_train(examples, descriptions, data)
-    further = read_shifted(data)
     labels = dataset_labels(data.dataset)
     return Splits(
         data.dataset,
