@@ -51,9 +51,9 @@ def add_command(folders: tuple[Path, ...], name: str | None) -> None:
 @main.command("write")
 def write_command() -> None:
     """Writes the pages from the published answers, byte for byte the same each time."""
-    contents = published()
     texts = {page: (ROOT / page).read_text("utf-8") for page in PAGES}
     try:
+        contents = published()
         for page, text in texts.items():
             write_text(ROOT / page, made(text, contents, page))
         write_bytes(ROOT / FIGURE, figure(contents))

@@ -2,14 +2,15 @@
 
 import json
 import re
-import shutil
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
-from hub_modules.storage.files import write_text
+from hub_modules.storage.files import write_bytes
 from tf_adapt.comparison.diagnosis.report_reading import read_content
-from tf_adapt.comparison.kept.answers import FILE
+from tf_adapt.comparison.kept.answers import FILE, file_of_domain
 from tf_adapt.comparison.kept.scores import read_rescored
+from tf_adapt.comparison.kept.shift import read_shifted
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.report.content import Content, to_json
 
@@ -30,30 +31,49 @@ def add(folder: Path, name: str, home: Path = HOME) -> Path:
 
     Raises:
         ConfigError: the name is none, or the comparisons together become too large.
-        ArtifactError: as `read_rescored`; the scores are not those of the answers.
+        ArtifactError: as `read_rescored` and `read_shifted`; the scores are not those of the
+            answers.
     """
     if not _NAME.fullmatch(name):
         raise ConfigError(f"--name: expected small letters, digits and _, got {name!r}")
     report = read_content(folder)
-    rescored, _ = read_rescored(folder)
+    rescored, answers = read_rescored(folder)
     _check_scores(folder, report, rescored)
-    plain = json.dumps(to_json(replace(report, disagreements=[])), indent=1, ensure_ascii=False)
+    read_shifted(folder, rescored, answers)
+    names = [FILE, *(file_of_domain(domain.name) for domain in report.shifted or ())]
+    files = {file: (folder / file).read_bytes() for file in names}
+    files[REPORT] = _without_places(folder, report, f"comparisons/{name}").encode("utf-8")
     target = home / name
+    _check_size(home, target, files)
     target.mkdir(parents=True, exist_ok=True)
-    for path in folder.glob("answers.*"):
-        shutil.copyfile(path, target / path.name)
-    for place in dict.fromkeys((str(folder.absolute()), str(folder))):
-        plain = plain.replace(place, f"comparisons/{name}")
-    for place in (Path.cwd(), ROOT):
-        plain = plain.replace(f"{place}/", "")
-    write_text(target / REPORT, plain + "\n")
-    megabytes = sum(path.stat().st_size for path in home.rglob("*") if path.is_file()) / 1e6
-    if megabytes > LARGEST_MB:
-        raise ConfigError(
-            f"{home}: expected at most {LARGEST_MB} MB in all, got {megabytes:.1f} with {name}: "
-            "remove a comparison"
-        )
+    for path in target.glob("answers.*"):
+        path.unlink()
+    for file, content in files.items():
+        write_bytes(target / file, content)
     return target
+
+
+def _without_places(folder: Path, report: Content, place: str) -> str:
+    """The report's file without scored texts, with `place` for the folder."""
+    # As the command names it the folder may be short: a word, or a dot.
+    argument = rf"(?<![^\s=]){re.escape(shlex.quote(str(folder)))}/?(?!\S)"
+    command = re.sub(argument, place, report.command)
+    plain = to_json(replace(report, disagreements=[], command=command))
+    text = json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
+    text = text.replace(str(folder.absolute()), place)
+    for root in (Path.cwd(), ROOT):
+        text = text.replace(f"{root}/", "")
+    return text
+
+
+def _check_size(home: Path, target: Path, files: dict[str, bytes]) -> None:
+    others = [path for path in home.rglob("*") if path.is_file() and path.parent != target]
+    sizes = [*(path.stat().st_size for path in others), *map(len, files.values())]
+    if (megabytes := sum(sizes) / 1e6) > LARGEST_MB:
+        raise ConfigError(
+            f"{home}: expected at most {LARGEST_MB} MB in all, got {megabytes:.1f} with "
+            f"{target.name}: remove a comparison"
+        )
 
 
 def _check_scores(folder: Path, report: Content, rescored: Content) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,13 +12,21 @@ from scipy.stats import pearsonr
 from seqeval.metrics import f1_score
 from sklearn.metrics import accuracy_score
 
+from benchmarks.results import adding
 from benchmarks.results.__main__ import main
 from benchmarks.results.adding import HOME, ROOT, add
 from benchmarks.results.found_figure import figure
 from benchmarks.results.pages import PAGES, made, not_shown
 from benchmarks.results.published import published
-from tf_adapt.comparison.kept.answers import FILE, KeptAnswers, read_answers, write_answers
+from tf_adapt.comparison.kept.answers import (
+    FILE,
+    KeptAnswers,
+    file_of_domain,
+    read_answers,
+    write_answers,
+)
 from tf_adapt.comparison.kept.scores import read_rescored, rescored
+from tf_adapt.comparison.kept.shift import shifted_domains
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.report.content import to_json
 
@@ -67,6 +76,57 @@ def test_a_comparison_is_added_without_texts_and_places(finished, tmp_path):
     before = {path.name: path.read_bytes() for path in target.iterdir()}
     add(target, "sick_e_again", tmp_path / "home")
     assert (tmp_path / "home/sick_e_again" / FILE).read_bytes() == before[FILE]
+
+
+@pytest.mark.parametrize("folder", ["cell", "."])
+def test_a_short_name_of_the_folder_is_replaced_as_an_argument_alone(
+    finished, tmp_path, monkeypatch, folder
+):
+    place = finished.rename(tmp_path / "cell")
+    report = json.loads((place / "report.json").read_text())
+    report["command"] = f"tf-adapt compare cell.yaml --set a=cell.x --out {folder}/ {place}/runs"
+    (place / "report.json").write_text(json.dumps(report))
+    monkeypatch.chdir(place if folder == "." else tmp_path)
+    target = add(Path(folder), "cell", tmp_path / "home")
+    content, _ = read_rescored(target)
+    assert content.command == (
+        "tf-adapt compare cell.yaml --set a=cell.x --out comparisons/cell comparisons/cell/runs"
+    )
+    assert content.cells == read_rescored(place)[0].cells
+
+
+def test_a_comparison_in_other_domains_is_added_with_their_answers(finished, tmp_path):
+    content, kept = read_rescored(finished)
+    described = {"there": "there (file there.tsv)"}
+    shifted = shifted_domains(content, kept, {"there": kept}, described, {"there": 0})
+    report = json.dumps(to_json(replace(content, shifted=shifted)))
+    (finished / "report.json").write_text(report)
+    target, abroad = tmp_path / "home" / "sick_e", file_of_domain("there")
+    with pytest.raises(ArtifactError, match=abroad):
+        add(finished, "sick_e", tmp_path / "home")
+    assert not target.exists()
+    write_answers(kept, finished / abroad)
+    write_answers(kept, finished / file_of_domain("left_over"))
+    add(finished, "sick_e", tmp_path / "home")
+    assert sorted(path.name for path in target.iterdir()) == [FILE, abroad, "report.json"]
+    (finished / "report.json").write_text(json.dumps(to_json(content)))
+    add(finished, "sick_e", tmp_path / "home")
+    assert sorted(path.name for path in target.iterdir()) == [FILE, "report.json"]
+
+
+def test_what_is_too_large_is_not_copied(finished, tmp_path, monkeypatch):
+    monkeypatch.setattr(adding, "LARGEST_MB", 0)
+    with pytest.raises(ConfigError, match="home: expected at most 0 MB in all, got .* with sick_e"):
+        add(finished, "sick_e", tmp_path / "home")
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_damaged_comparison_gives_a_message(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.results.__main__.published", lambda: published(tmp_path))
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "report.json").write_text("[]")
+    result = CliRunner().invoke(main, ["write"])
+    assert result.exit_code == 1 and "expected a report, got something else" in result.output
 
 
 def test_answers_of_another_comparison_are_refused(finished, tmp_path):
