@@ -119,7 +119,10 @@ def _options(name: str, text: str | None) -> dict[str, str | int] | None:
         key, equals, value = part.partition("=")
         if not (key.strip() and equals):
             raise ConfigError(f"{name}: expected KEY=VALUE,…, got {text!r}")
-        options[key.strip()] = int(value) if value.strip().isdecimal() else value.strip()
+        value = value.strip()
+        # Names such as 00123 stay texts.
+        is_number = value.isdecimal() and value == str(int(value))
+        options[key.strip()] = int(value) if is_number else value
     return options
 
 

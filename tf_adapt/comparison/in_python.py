@@ -133,6 +133,11 @@ def _resources(
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
         raise ConfigError(f"jobs: expected a whole number from 1, or None, got {jobs!r}")
     check_gpus_per_run("gpus_per_run", gpus_per_run)
+    if slurm is not None and not isinstance(slurm, Mapping):
+        raise ConfigError(
+            'slurm: expected a dict such as {"partition": "gpu", "time": 120}, or None, got '
+            f"{slurm!r}"
+        )
     return Resources(jobs, gpus_per_run, None if slurm is None else dict(slurm))
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import fake_slurm
 import pytest
 
+import tf_adapt as ta
+from tf_adapt.commands.comparing import _options
 from tf_adapt.comparison.execution import slurm
 from tf_adapt.comparison.execution.slurm import SlurmExecutor
 from tf_adapt.errors import ConfigError, TrainingError
@@ -119,11 +121,30 @@ def test_a_job_of_an_earlier_comparison_is_waited_for(cluster, tmp_path):
     assert [job.number for job in third.jobs] == ["2"]
 
 
+def test_options_of_the_command_line():
+    given = _options("--slurm", "partition=gpu, time=120,account=00123,mem=0")
+    assert given == {"partition": "gpu", "time": 120, "account": "00123", "mem": 0}
+
+
 def test_what_is_refused(cluster, tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match="partitio: expected one of .*did you mean partition?"):
         executor(tmp_path, partitio="main")
     with pytest.raises(ConfigError, match="time: expected a whole number of minutes, got '1:00'"):
         executor(tmp_path, time="1:00")
+    with pytest.raises(ConfigError, match="time: expected the minutes .* got none"):
+        SlurmExecutor({"partition": "main"}, 2, None, 1, tmp_path)
+    with pytest.raises(ConfigError, match="cpus_per_task: .* got 8; set compare.threads"):
+        executor(tmp_path, cpus_per_task=8)
+    with pytest.raises(ConfigError, match="stderr_to_stdout: expected no such option"):
+        executor(tmp_path, stderr_to_stdout="true")
+    with pytest.raises(ConfigError, match="additional_parameters: expected a dict in ta.compare"):
+        executor(tmp_path, additional_parameters="")
+    with pytest.raises(ConfigError, match="setup: expected a list of texts in ta.compare.*'text'"):
+        executor(tmp_path, setup="text")
+    with pytest.raises(ConfigError, match="nodes: expected a whole number, got 'two'"):
+        executor(tmp_path, nodes="two")
+    with pytest.raises(ConfigError, match="slurm: expected a dict such as .*got 'partition=gpu'"):
+        ta.compare({}, tmp_path / "out", slurm="partition=gpu")
     with pytest.raises(ConfigError, match="expected a whole number with --slurm.*got 0.5"):
         SlurmExecutor(OPTIONS, 2, 0.5, 1, tmp_path)
     (cluster / "bin" / "sbatch").write_text("#!/bin/sh\necho invalid partition >&2\nexit 1\n")

@@ -9,7 +9,7 @@ import platform
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from hub_modules.storage.machine import gpus
 from tf_adapt.comparison.execution.jobs import default_gpus_per_run, jobs_at_once, shares
@@ -35,7 +35,7 @@ class Resources:
 
     jobs: int | None = None
     gpus_per_run: float | None = None
-    slurm: Mapping[str, str | int] | None = None
+    slurm: Mapping[str, Any] | None = None
 
 
 class Executor(Protocol):

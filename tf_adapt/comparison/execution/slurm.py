@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hub_modules.storage.files import write_text
 from tf_adapt.comparison.execution.runs import CellRun, log_of
@@ -26,6 +27,22 @@ LOST_SECONDS = 60.0
 MOST_LOST = 3  # times a run is submitted again
 # A run may reach its time limit so often: it goes on from its checkpoint each time.
 MOST_TIMEOUTS = 100
+# Options that we set, and what to do in their place.
+_OURS = {
+    "cpus_per_task": "set compare.threads, which are the cores of a run",
+    "stderr_to_stdout": "leave it out: the log of a run has both",
+}
+_IN_PYTHON = "in ta.compare(slurm=)"
+# The type of options that are neither a text nor a number as sbatch takes it.
+_TYPES = {
+    "time": (int, "a whole number of minutes"),
+    **dict.fromkeys(
+        ("nodes", "ntasks_per_node", "signal_delay_s", "array_parallelism"), (int, "a whole number")
+    ),
+    **dict.fromkeys(("setup", "teardown", "srun_args"), (list, f"a list of texts {_IN_PYTHON}")),
+    "additional_parameters": (dict, f"a dict {_IN_PYTHON}"),
+    "use_srun": (bool, f"True or False {_IN_PYTHON}"),
+}
 
 
 @dataclass
@@ -53,14 +70,15 @@ class SlurmExecutor:
         cache: folder of the features of frozen encoders.
 
     Raises:
-        ConfigError: submitit or Slurm is not there; an option that there is not.
+        ConfigError: submitit or Slurm is not there; an option that there is not, that is ours or
+            of another type; there is no time.
     """
 
     poll_seconds = 5.0
 
     def __init__(
         self,
-        options: Mapping[str, str | int],
+        options: Mapping[str, Any],
         most: int,
         gpus_per_run: float | None,
         threads: int,
@@ -176,7 +194,7 @@ class SlurmExecutor:
         self.collected.append(run)
 
 
-def _checked(options: Mapping[str, str | int]) -> dict[str, str | int]:
+def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
     try:
         from submitit.slurm import slurm
     except ImportError:
@@ -190,10 +208,20 @@ def _checked(options: Mapping[str, str | int]) -> dict[str, str | int]:
         if key not in known:
             raise ConfigError(
                 f"--slurm: {key}: expected one of {', '.join(known)}, got {key!r}"
-                f"{did_you_mean(key, known)}"
+                f"{did_you_mean(str(key), known)}"
             )
-        if key == "time" and not isinstance(value, int):
-            raise ConfigError(f"--slurm: time: expected a whole number of minutes, got {value!r}")
+        if key in _OURS:
+            raise ConfigError(
+                f"--slurm: {key}: expected no such option, got {value!r}; {_OURS[key]}"
+            )
+        kind, in_words = _TYPES.get(key, (type(value), ""))
+        if type(value) is not kind:
+            raise ConfigError(f"--slurm: {key}: expected {in_words}, got {value!r}")
+    if "time" not in options:  # submitit would ask for 5 minutes
+        raise ConfigError(
+            "--slurm: time: expected the minutes that a job may take, such as time=120, got none; "
+            "a run that takes longer goes on in the next"
+        )
     return dict(options)
 
 
