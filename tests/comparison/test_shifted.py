@@ -1,6 +1,7 @@
 """A comparison with test sets of other domains: read, never chosen on, tested, reported."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -105,6 +106,9 @@ def test_tuned_wins_at_home_and_loses_abroad(compared, tmp_path):
     assert "; on there it is behind elmo_small with feature_extraction" in said.sentence
     worst = said.evidence["Under shift"][-1]
     assert worst.startswith("Best in its worst domain: elmo_small with feature_extraction")
+    (moved,) = (line for line in said.evidence["Under shift"] if "to there elmo" in line)
+    assert "loses 45.0 points, elmo_small with feature_extraction" in moved
+    assert "gains 10.0: the difference, −55.0 (" in moved and "% interval −" in moved
     text = to_markdown(sections(content))
     assert "Under shift" in text and "elsewhere (60)" in text
     for name, some in answers.items():
@@ -113,6 +117,12 @@ def test_tuned_wins_at_home_and_loses_abroad(compared, tmp_path):
     again = rescored(content, read_answers(tmp_path / FILE))
     assert read_shifted(tmp_path, again, answers[FILE]).shifted == content.shifted
     json.dumps(to_json(content), allow_nan=False)
+    ahead = replace(content, shifted=[replace(there, pairs=content.pairs)])
+    assert "on there it is ahead of elmo_small with feature_extraction" in verdict(ahead).sentence
+    assert " head) too (" in verdict(ahead).sentence
+    (home,) = content.pairs
+    undecided = replace(home, decided=False, why="more_seeds", seeds_needed=[4, 9])
+    assert " too (" not in verdict(replace(ahead, pairs=[undecided])).sentence
 
 
 def test_each_training_of_the_folds_answers_everything_abroad(compared, tmp_path):

@@ -2,7 +2,7 @@
 
 from tf_adapt.comparison.verdict.phrases import interval_text
 from tf_adapt.comparison.verdict.ranking import Ranking
-from tf_adapt.printing.words import score, visible
+from tf_adapt.printing.words import score, signed_points, visible
 from tf_adapt.report.content import Content
 from tf_adapt.report.shift.domains import ShiftedDomain
 from tf_adapt.report.shift.worst import best_in_worst
@@ -50,8 +50,9 @@ def _clause(ranking: Ranking, domain: ShiftedDomain) -> str:
         return ""
     rival = max(others, key=lambda other: domain.cells[other].mean)
     pair = _between(domain.pairs, name, rival)
+    too = " too" if relation(ranking.between(name, rival), name) == AHEAD else ""
     said = {
-        AHEAD: f"it is ahead of {ranking.names[rival]} too",
+        AHEAD: f"it is ahead of {ranking.names[rival]}{too}",
         BEHIND: f"it is behind {ranking.names[rival]}",
         ALIKE: f"it is alike with {ranking.names[rival]}",
     }.get(relation(pair, name), f"nothing is decided against {ranking.names[rival]}")
@@ -61,27 +62,28 @@ def _clause(ranking: Ranking, domain: ShiftedDomain) -> str:
 
 
 def _losses(ranking: Ranking, domain: ShiftedDomain) -> list[str]:
-    """`From home to travel A loses 13.0 points, B 4.3: the difference, 8.7 (…), is decided.`, of
-    the recommended cell against the others that trained."""
+    """`From home to travel A loses 13.0 points, B loses 4.3: the difference, −8.7 (…), is
+    decided.`, of the recommended cell against the others that trained."""
     name, sentences = ranking.recommended, []
     for other in domain.cells:
         if other == name or name not in domain.cells:
             continue
         pair = _between(domain.gaps, name, other)
-        lost, of_other = (_loss(ranking, domain, cell) for cell in (name, other))
+        change, of_other = (_change(ranking, domain, cell) for cell in (name, other))
         said = "decided" if pair.decided else "alike, within a point" if pair.alike else "open"
         spread = f" ({interval_text(pair)})" if pair.interval else ""
         where, who = visible(domain.name), ranking.names[name]
         sentences.append(
-            f"From home to {where} {who} loses {score(lost)} points, "
-            f"{ranking.names[other]} {score(of_other)}: the difference, "
-            f"{score(abs(pair.difference))}{spread}, is {said}."
+            f"From home to {where} {who} {change} points, {ranking.names[other]} {of_other}: "
+            f"the difference, {signed_points(pair.difference)}{spread}, is {said}."
         )
     return sentences
 
 
-def _loss(ranking: Ranking, domain: ShiftedDomain, cell: str) -> float:
-    return ranking.cells[cell].results.mean - domain.cells[cell].mean
+def _change(ranking: Ranking, domain: ShiftedDomain, cell: str) -> str:
+    """`loses 13.0`, `gains 3.0`."""
+    gain = domain.cells[cell].mean - ranking.cells[cell].results.mean
+    return f"{'gains' if gain > 0 else 'loses'} {score(abs(gain))}"
 
 
 def _between(pairs: list[PairTest], name: str, other: str) -> PairTest:
