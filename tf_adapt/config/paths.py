@@ -31,7 +31,7 @@ def resolve_paths(config: Config) -> Config:
     config, encoder = _absolute(config), config.encoder
     handles = {name: getattr(encoder, name) for name in encoder.HANDLES}
     absolute = {
-        name: handle if is_name_or_url(handle) else _absolute_handle(handle)
+        name: handle if is_name_or_url(handle) else absolute_handle(handle)
         for name, handle in handles.items()
     }
     return config.model_copy(update={"encoder": encoder.model_copy(update=absolute)})
@@ -70,7 +70,8 @@ def _absolute(section: AnySection) -> AnySection:
     return section.model_copy(update=changed)
 
 
-def _absolute_handle(handle: str | None) -> str | None:
+def absolute_handle(handle: str | None) -> str | None:
+    """A handle that names a folder, with the absolute path of that."""
     if handle is None:
         return None
     prefix = PREFIX if handle.startswith(PREFIX) else ""

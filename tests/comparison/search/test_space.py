@@ -8,6 +8,11 @@ from tf_adapt.comparison.search.space import in_words
 from tf_adapt.errors import ConfigError
 
 RATE = {"training.learning_rate": {"low": 1e-4, "high": 1e-2, "log": True}}
+WARMUP = {"training.warmup": {"choices": [0.1, 0.2]}}
+
+
+def only_with(when):
+    return {"head_dropout": {"low": 0.1, "high": 0.5, "when": when}}
 
 
 def test_the_first_alternative_that_holds_in_a_cell(searching):
@@ -81,12 +86,76 @@ def test_the_paper_s_space_takes_every_adaptation(searching):
         ),
         ({"space": RATE | {"head_dropout": {"choices": [0.1, 0.1]}}}, "expected each choice once"),
         ({"space": "papers"}, "space: expected paper, or a section"),
+        ({"space": RATE | {"head_dropout": []}}, "or choices, got an empty list"),
+        ({"space": RATE | {"adaptation": {"choices": ["tune"]}}}, "got adaptation.name, which all"),
+        (
+            {"space": RATE | {"training.epochs.x": {"choices": [1]}}},
+            "search training.epochs itself",
+        ),
+        (
+            {"space": RATE | {"training.class_weight.x": {"low": 0.5, "high": 2.0}}},
+            "got one in training.class_weight, which is none in the config",
+        ),
+        (
+            {"space": {"training.learning_rate": {"choices": [None, 1e-3]}}},
+            "got null, which is kept as training.learning_rate 0.0",
+        ),
+        ({"space": RATE | only_with({"training.epochs": []})}, "in when, got an empty list for"),
+        ({"space": RATE | only_with({"adaptation.name": {"a": 1}})}, "in when, got a section for"),
+        (
+            {"space": RATE | only_with({"adaptation.name": "fine_tunning"})},
+            "adaptation.name has in a cell, got 'fine_tunning'; did you mean fine_tuning?",
+        ),
+        (
+            {"space": RATE | only_with({"encoder.handle": "elmo_smal"})},
+            "encoder.handle has in a cell, got 'elmo_smal'; did you mean elmo_small?",
+        ),
+        (
+            {"space": RATE | WARMUP | only_with({"training.warmup": 0.3})},
+            "training.warmup has in a cell, got 0.3",
+        ),
+        (
+            {"space": SPACE | only_with({"training.epochs": [2, 5]})},
+            "training.epochs has in a cell, got 5",
+        ),
     ],
 )
 def test_what_is_refused(searching, search, message):
     with pytest.raises(ConfigError, match=r"config\.yaml") as refused:
         searching(search)
     assert message in str(refused.value)
+
+
+def test_what_a_run_s_config_keeps_in_another_form_is_refused(searching, tmp_path, monkeypatch):
+    """Trials are read from the configs in their folders."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "more.txt").write_text("a text\n" * 10, "utf-8")
+    given = {"unlabelled": str(tmp_path / "more.txt"), "perturbation": "words"}
+    auxiliary = {"settings": {"default": {"auxiliary": {"consistency": given}}}}
+
+    def refused(key, choices):
+        space = RATE | {f"auxiliary.consistency.{key}": {"choices": choices}}
+        with pytest.raises(ConfigError, match=f"space.auxiliary.consistency.{key}") as error:
+            searching({"space": space}, **auxiliary)
+        return str(error.value)
+
+    assert "kept as auxiliary.consistency.perturbation.name 'words'; write" in refused(
+        "perturbation", ["words", "mask"]
+    )
+    assert f"kept as auxiliary.consistency.unlabelled '{tmp_path}" in refused(
+        "unlabelled", ["more.txt"]
+    )
+    key = "auxiliary.consistency.perturbation.name"
+    space = RATE | {key: {"choices": ["words", "mask"]}}
+    assert searching({"space": space}, **auxiliary).cells[0].search.space[-1].key == key
+
+
+def test_a_condition_on_a_path_from_the_working_directory(searching, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "vectors.txt").write_text("a 0.1 0.2\nb 0.3 0.4\n", "utf-8")
+    space = RATE | only_with({"encoder.handle": "./vectors.txt"})
+    for cell in searching({"space": space}, encoders=["vectors.txt"]).cells:
+        assert cell.search.space[-1].key == "head_dropout"
 
 
 @pytest.mark.parametrize(

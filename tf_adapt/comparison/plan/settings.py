@@ -53,7 +53,7 @@ from tf_adapt.comparison.plan.sizes import check_sizes, sizes_of
 from tf_adapt.comparison.plan.start_of_cells import starts_of
 from tf_adapt.comparison.plan.students import check_heads
 from tf_adapt.comparison.plan.two_stages import with_whole_stages
-from tf_adapt.comparison.search.space import cell_search
+from tf_adapt.comparison.search.cell_space import cell_search, check_conditions
 from tf_adapt.config.default_training import default_epochs, default_rates
 from tf_adapt.config.messages import Problems, location_of, shown
 from tf_adapt.config.names import with_canonical_names
@@ -148,6 +148,10 @@ def comparison_from(
         for head in varied.heads or default_heads(content.get("data"), encoder, adaptation.name)
     ]
     problems.refuse()
+    if varied.search is not None:
+        searches = [(cell.config, cell.search) for group in groups for cell in group]
+        check_conditions(varied.search, searches, problems)
+        problems.refuse()
     cells = tuple(cell for group in groups for cell in with_teachers(group))
     check_signals_apart(cells, varied, where)
     check_cells(cells, where)
