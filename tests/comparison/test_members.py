@@ -109,6 +109,16 @@ def test_what_does_not_fit_is_refused(write, signal, message):
         load_comparison(write({"x": signal, "alone": {}}))
 
 
+def test_random_layers_of_other_seeds_are_not_averaged(write):
+    for changes in (
+        {"adaptations": [{"name": "fine_tuning", "reinitialise": 1}]},
+        {"encoders": [{"handle": "bert_small", "pretrained": False}]},
+    ):
+        path = write({"x": {"ensemble": 2, "combine": "weights"}}, **changes)
+        with pytest.raises(ConfigError, match="x.combine: expected probabilities or votes with "):
+            load_comparison(path)
+
+
 @pytest.mark.large
 def test_a_mixed_ensemble_and_a_soup_are_cells(write, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -1,9 +1,10 @@
 """Contrastive tuning in a config: its head, its defaults, and what it cannot stand beside."""
 
 import pytest
+import yaml
 
 from tf_adapt.comparison.plan.settings import comparison_from
-from tf_adapt.config.reading import config_from
+from tf_adapt.config.reading import config_from, dump_config
 from tf_adapt.errors import ConfigError
 
 CONTENT = {
@@ -20,7 +21,9 @@ def test_what_is_filled_in():
     assert (training.epochs, training.batch_size, training.learning_rate) == (1, 16, 2e-5)
     data = {"dataset": "stsb", "data_dir": "data/stsb"}
     pairs = {"data": data, "encoder": {"handle": "bert_small", "pairs": "separate"}}
-    assert config_from(CONTENT | pairs, "test").head == "cosine"
+    of_pairs = config_from(CONTENT | pairs, "test")
+    assert of_pairs.head == "cosine"
+    assert config_from(yaml.safe_load(dump_config(of_pairs)), "test") == of_pairs
 
 
 def test_cells_of_a_comparison():
@@ -45,6 +48,14 @@ REFUSED = [
     (
         {"adaptation": {"name": "contrastive", "iterations": 0}},
         "iterations: .* from 1 to .*, got 0",
+    ),
+    (
+        {
+            "data": {"dataset": "sample_pair_regression", "source": "sample"},
+            "encoder": {"handle": "bert_small", "pairs": "separate"},
+            "adaptation": {"name": "contrastive", "iterations": 5},
+        },
+        "adaptation.iterations: expected null for pair_regression, .* got 5",
     ),
     ({"adaptation": {"name": "lora", "iterations": 2}}, "iterations: not a key of lora"),
 ]

@@ -1,5 +1,7 @@
 """Prompts: an encoder with them is one without that reads the texts with them."""
 
+import re
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -85,11 +87,20 @@ def config(**changes):
 def test_in_a_config_and_the_names_of_cells():
     one = config()
     assert cell_name(one, "default", None) == "bert_small-query__-fine_tuning"
+    long = [f"{'query ' * 100}{end}" for end in "ab"]
+    named = [
+        cell_name(config(encoder={"handle": "bert_small", "prompts": text}), "default", None)
+        for text in long
+    ]
+    assert len(set(named)) == 2 and all(
+        re.fullmatch("bert_small-(query_){5}_[0-9a-f]{8}-fine_tuning", name) for name in named
+    )
     assert encoder_in_words(one.encoder) == 'bert_small "query: "'
     for encoder, data, message in [
         ({"prompts": []}, "classification", "encoder.prompts: expected a text, as"),
         ({"prompts": "a", "long": {}}, "classification", "null together with encoder.long"),
         ({"prompts": ["a"]}, "tagging", "expected null for tagging, which reads words"),
+        ({"prompts": ["a", "b"]}, "regression", "encoder.prompts: expected one text.*got 2"),
     ]:
         with pytest.raises(ConfigError, match=message):
             config(

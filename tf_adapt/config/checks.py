@@ -22,10 +22,13 @@ from tf_adapt.config.messages import shown
 from tf_adapt.config.paths import is_name_or_url, named_paths
 from tf_adapt.config.sections import Config
 from tf_adapt.config.several_tasks_checks import one_task_problems, several_tasks_problems
-from tf_adapt.config.task_checks import Found, task_problems
+from tf_adapt.config.task_checks import Found, kind_of, task_problems
 from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.errors import ConfigError
 from tf_adapt.printing.words import did_you_mean
+from tf_adapt.tasks.kinds import KINDS, ONE_TEXT
+
+_OF_ONE_TEXT = {kind for kind, row in KINDS.items() if row.texts == ONE_TEXT and row.target}
 
 
 def problems_of(config: Config) -> Found:
@@ -36,6 +39,7 @@ def problems_of(config: Config) -> Found:
     yield from _start_problems(config)
     yield from _pretrained_problems(config)
     yield from _long_problems(config)
+    yield from _prompt_problems(config)
     if config.tasks is not None:
         yield from several_tasks_problems(config)
     else:
@@ -245,6 +249,19 @@ def _long_problems(config: Config) -> Found:
             ("auxiliary", "consistency", "perturbation"),
             "expected another one together with encoder.long, whose windows share states, got "
             f"{consistency.perturbation.name}",
+        )
+
+
+def _prompt_problems(config: Config) -> Found:
+    """A second prompt that no task reads."""
+    prompts = config.encoder.prompts or []
+    sections = [config] if config.tasks is None else map(config.of_task, config.tasks)
+    kinds = [kind_of(section) for section in sections if section.data is not None]
+    if len(prompts) == 2 and kinds and all(kind in _OF_ONE_TEXT for kind in kinds):
+        yield (
+            ("encoder", "prompts"),
+            "expected one text where each example has one text, got 2; leave out the second one, "
+            "which is for that of a pair",
         )
 
 

@@ -8,6 +8,7 @@ from tf_adapt.config.sections import Config
 from tf_adapt.config.task_checks import Found, kind_of
 from tf_adapt.heads.contrastive import refuse_kind
 from tf_adapt.heads.kinds import KINDS
+from tf_adapt.tasks.kinds import KINDS as TASK_KINDS
 
 CONTRASTIVE = contrastive.__name__
 # It trains on pairs alone and fits the head in closed form.
@@ -37,6 +38,14 @@ def contrastive_problems(config: Config) -> Found:
                 ("head",),
                 f"expected default or {fitted} with adaptation: contrastive, which fits it in "
                 f"closed form, got {config.head}",
+            )
+        # A finished run's config has the default.
+        iterations = config.adaptation.iterations
+        if TASK_KINDS[kind].label_counts is None and iterations not in (None, contrastive().pairs):
+            yield (
+                ("adaptation", "iterations"),
+                f"expected null for {kind}, whose pairs are those of the data, got {iterations}; "
+                "remove the key",
             )
     given = {path: _at(config, path) for path in _OF_OTHER_TRAINING}
     given |= {("auxiliary", name): loss for name, loss in config.auxiliary}

@@ -3,6 +3,8 @@
 `tf_adapt.comparison.plan.settings` makes them from a config. Imports no TensorFlow.
 """
 
+import hashlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +29,8 @@ from tf_adapt.training.resolving.run_config import flat
 
 # What an `Extension` adds: epochs, or a learning rate at an end of the list.
 EPOCHS, LOWER, HIGHER = "epochs", "lower", "higher"
+# The longest prompts that a cell's name has as they are, in characters.
+PROMPT_LENGTH = 30
 
 
 @dataclass(frozen=True)
@@ -232,11 +236,20 @@ def cell_name(config: Config, head: str, signal: str | None) -> str:
     parts += [] if encoder.execution is None else [encoder.execution]
     if encoder.long is not None:
         parts.append(f"long_{encoder.long.window}_{encoder.long.stride}_{encoder.long.pool}")
-    parts += [_safe("".join(encoder.prompts or []))] if encoder.prompts else []
+    parts += [_short_prompts(encoder.prompts)] if encoder.prompts else []
     parts.append("_".join([adaptation.name, *settings]))
     parts += [] if head == "default" else [head]
     parts += [] if signal is None else [signal]
     return "-".join(parts)
+
+
+def _short_prompts(prompts: list[str]) -> str:
+    """Prompts in the name of a folder, for which a long one would be too long."""
+    name = _safe("".join(prompts))
+    if len(name) <= PROMPT_LENGTH:
+        return name
+    content = json.dumps(prompts).encode()
+    return f"{name[:PROMPT_LENGTH]}_{hashlib.sha256(content).hexdigest()[:8]}"
 
 
 def encoder_in_words(encoder: EncoderConfig) -> str:
@@ -270,17 +283,8 @@ def check_cells(cells: tuple[Cell, ...], where: str) -> None:
                 f"{where}: compare: two cells are called {cell.name}; list each encoder, "
                 "adaptation and head once, and give folders of modules different names"
             )
-        kind = kind_of(cell.config) if cell.together else None
-        if kind is not None and not combinations_of(kind):
-            raise ConfigError(
-                f"{where}: compare.signals.{cell.signal}: expected neither ensemble nor "
-                f"leave_out_parts for {kind}, whose answers are not averaged, got {cell.members}"
-            )
-        if kind is not None and cell.combine not in (*combinations_of(kind), WEIGHTS):
-            raise ConfigError(
-                f"{where}: compare.signals.{cell.signal}.combine: expected "
-                f"{', '.join(combinations_of(kind))} or weights for {kind}, got {cell.combine}"
-            )
+        if cell.together:
+            _check_members(cell, where)
         if len(cell.rates) != len(cells[0].rates):
             raise ConfigError(
                 f"{where}: compare.learning_rates: expected the same number of rates for every "
@@ -296,3 +300,24 @@ def check_cells(cells: tuple[Cell, ...], where: str) -> None:
             raise ConfigError(
                 f"{where}: objective: expected task in a comparison, got {cell.config.objective}"
             )
+
+
+def _check_members(cell: Cell, where: str) -> None:
+    """Checks that what is averaged of an ensemble's members can be."""
+    kind, key = kind_of(cell.config), f"{where}: compare.signals.{cell.signal}"
+    if not combinations_of(kind):
+        raise ConfigError(
+            f"{key}: expected neither ensemble nor leave_out_parts for {kind}, whose answers are "
+            f"not averaged, got {cell.members}"
+        )
+    if cell.combine not in (*combinations_of(kind), WEIGHTS):
+        raise ConfigError(
+            f"{key}.combine: expected {', '.join(combinations_of(kind))} or weights for {kind}, "
+            f"got {cell.combine}"
+        )
+    random = not cell.pretrained or cell.config.adaptation.reinitialise is not None
+    if cell.combine == WEIGHTS and random and not cell.member_values:
+        raise ConfigError(
+            f"{key}.combine: expected {' or '.join(combinations_of(kind))} with {cell.name}, whose "
+            "members have layers that begin with random numbers of their own, got weights"
+        )
