@@ -31,3 +31,11 @@ def test_a_folder_from_before_heads_were_scaled_goes_on(tiny_bert, tmp_path):
         begin(found, {}, {}, tmp_path)
         heads = {cell.config.head: cell.config.head_scaled for cell in found.cells}
         assert heads == {"default": None, "linear": False}
+
+
+def test_another_end_of_bad_runs_is_another_comparison(tiny_bert, tmp_path):
+    stopping = {"settings": {"freeze": {"training": {"stop_below": [0.5]}}}}
+    begin(planned(tiny_bert, **stopping), {}, {}, tmp_path)
+    begin(planned(tiny_bert, seeds=3, **stopping), {}, {}, tmp_path)
+    with pytest.raises(ConfigError, match=r"training\.stop_below \(was \[0\.5\], now None\)"):
+        begin(planned(tiny_bert), {}, {}, tmp_path)

@@ -156,10 +156,8 @@ def typed_tasks(
 
 
 def without_trial(config: Config) -> Config:
-    """The config without learning rate, seed and the end of a bad trial, which differ between runs
-    of one cell."""
-    changed = {"learning_rate": 1.0, "seed": 0, "stop_below": None}
-    training = config.training.model_copy(update=changed)
+    """The config without learning rate and seed, which differ between runs of one cell."""
+    training = config.training.model_copy(update={"learning_rate": 1.0, "seed": 0})
     return config.model_copy(update={"training": training})
 
 

@@ -105,6 +105,7 @@ def test_folds_choose_apart_and_are_scored_by_fresh_runs(searching, tmp_path):
     data["columns"] = {"text": "t", "label": "l"}
     comparison = searching({"trials": 2}, data=data, adaptations=["tune"], folds=3)
     (cell,) = comparison.cells
+    assert outcomes_of(comparison, tmp_path).counts() == (0, 3 * 2 + 2 * 3)  # trials and repeats
     trials = run_all(comparison, tmp_path, at_once=3)
     assert [(fold.leave_out, setting.number) for _, fold, setting in trials] == [
         (fold, number) for fold in range(3) for number in range(2)

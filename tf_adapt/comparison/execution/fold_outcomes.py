@@ -86,6 +86,11 @@ class FoldOutcomes(Outcomes):
             repeats.append(CellRun(cell, shown, repeat, self.out, folds=folds))
         return repeats
 
+    @property
+    def most_trials(self) -> int:
+        """As `Outcomes.most_trials`, of all folds."""
+        return self.comparison.folds * super().most_trials
+
     def scored_count(self, cell: Cell) -> int:
         """As `Outcomes.scored_count`; the chosen trials are the runs of the first repeat."""
         apart = cell.together or cell.search is not None or not cell.has_trials

@@ -268,7 +268,12 @@ class Outcomes:
     def trials_count(self, cell: Cell) -> int:
         """The number of trials; of a search that of its budget, of which minutes may leave some."""
         is_searching = cell.search is not None and self.chosen(cell) is None
-        return self.comparison.trials if is_searching else len(self.trials(cell))
+        return self.most_trials if is_searching else len(self.trials(cell))
+
+    @property
+    def most_trials(self) -> int:
+        """The budget of a cell's trials."""
+        return self.comparison.trials
 
     def scored_runs(self, cell: Cell) -> list[CellRun]:
         """The trainings and ensembles of the final runs."""

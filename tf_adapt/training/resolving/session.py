@@ -88,12 +88,16 @@ class Session:
 
 
 def _shared(config: Config) -> Config:
-    """What the runs of a process have in common: all but seed, learning rate and fold."""
+    """What the runs of a process have in common: all but seed, learning rate, the end of a bad
+    trial, and fold."""
+    config = without_trial(config)
+    training = config.training.model_copy(update={"stop_below": None})
+    config = config.model_copy(update={"training": training})
     if config.data is None or getattr(config.data, "fold", None) is None:
-        return without_trial(config)
+        return config
     fold = config.data.fold.model_copy(update={"leave_out": None, "seed": 0})
     data = config.data.model_copy(update={"fold": fold})
-    return without_trial(config).model_copy(update={"data": data})
+    return config.model_copy(update={"data": data})
 
 
 def _changes_variables_only(config: Config, model: AdaptedModel) -> bool:
