@@ -38,6 +38,12 @@ COMPARISON = {
         "train_examples": [100, "all"],
     },
 }
+MEMBERS = [
+    {},
+    {"training": {"learning_rate": 5.0e-5, "epochs": 2}},
+    {"encoder": {"handle": "elmo_small"}},
+    {"start": {"run": "runs/mnli"}},
+]
 
 
 def changed(content: dict, path: str, value) -> dict:
@@ -87,7 +93,7 @@ def test_every_config_of_the_project_is_valid():
 
 
 def test_short_forms_are_valid():
-    for content in [RUN, COMPARISON]:
+    for content in [RUN, COMPARISON, changed(COMPARISON, "compare.signals.m.members", MEMBERS)]:
         VALIDATOR.validate(content)
 
 
@@ -139,6 +145,8 @@ WRONG_COMPARISONS = [
     ("compare.settings.tune.training.epochs", 2),
     ("compare.train_examples", ["everything"]),
     ("compare.seeds", "three"),
+    ("compare.signals.m.members", [{}, {"training": {"seed": 1}}]),
+    ("compare.signals.m.members", [{}, {"training": {"learning_rate": 0.0}}]),
     # What `compare` says for every cell has no place of its own.
     ("adaptation", "tune"),
     ("training.learning_rate", 0.001),

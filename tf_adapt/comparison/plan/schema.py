@@ -14,6 +14,7 @@ from pydantic.json_schema import models_json_schema
 from tf_adapt.adaptation.adaptations import ADAPTATIONS, SHORT_NAMES
 from tf_adapt.comparison.plan.sections import (
     VARIED,
+    VARIED_IN_MEMBERS,
     VARIED_IN_SETTINGS,
     VARIED_IN_SIGNALS,
     Compare,
@@ -112,13 +113,18 @@ def _list_cells(sections: dict[str, Schema]) -> None:
     compare["settings"]["propertyNames"] = by_adaptation
     compare["head_units"]["anyOf"][0]["propertyNames"] = {"enum": [*_ADAPTATIONS, *HEAD_NAMES]}
     # Missing keys default to the shared ones.
-    laid_over = ("CellSettings", "TrainingSettings", "SignalSettings", "SignalTraining")
-    for name in (*laid_over, "EncoderSettings"):
+    training = {
+        "TrainingSettings": VARIED_IN_SETTINGS,
+        "SignalTraining": VARIED_IN_SIGNALS,
+        "MemberTraining": VARIED_IN_MEMBERS,
+    }
+    cells = ("CellSettings", "SignalSettings", "MemberSettings", "EncoderSettings")
+    for name in (*cells, *training):
         for field in sections[name]["properties"].values():
             field.pop("default", None)
     compare["signals"]["propertyNames"] = {"pattern": f"^{NAME.pattern}$"}
-    _leave_out(sections["TrainingSettings"], _keys_of_training(VARIED_IN_SETTINGS))
-    _leave_out(sections["SignalTraining"], _keys_of_training(VARIED_IN_SIGNALS))
+    for name, varied in training.items():
+        _leave_out(sections[name], _keys_of_training(varied))
 
 
 def _comparison(run: Schema, sections: dict[str, Schema]) -> Schema:

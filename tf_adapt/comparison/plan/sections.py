@@ -85,11 +85,16 @@ class EncoderSettings(EncoderConfig):
     handle: str = ""
 
 
+class MemberTraining(TrainingConfig):
+    """Keys of `training`, but the seed; all may be missing."""
+
+
 class MemberSettings(CellSettings):
     """What a member of an ensemble has of its own: keys of a run's config; none: its seed alone."""
 
     encoder: EncoderSettings = Field(EncoderSettings(), description="a section")
     start: StartConfig | None = Field(None, description="a section with run, or null")
+    training: MemberTraining = Field(MemberTraining(), description="a section")
 
 
 class SignalTraining(TrainingSettings):
