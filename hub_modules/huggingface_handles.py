@@ -3,6 +3,7 @@ sentence-transformers pools them. Reads configurations alone."""
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError
@@ -126,6 +127,18 @@ def pooling_texts(pooling: str, width: int, longest: int) -> dict[str, str]:
         "modules.json": json.dumps(modules, indent=1),
         "sentence_bert_config.json": json.dumps(limits, indent=1),
     }
+
+
+def prompt_texts(prompts: Sequence[str]) -> dict[str, str]:
+    """What is put before texts, as `pooling_texts`: a single one by default; of two the first one
+    is sentence-transformers' "query", the other one its "document"."""
+    if not prompts:
+        return {}
+    settings = {
+        "prompts": {"query": prompts[0], "document": prompts[-1]},
+        "default_prompt_name": "query" if len(prompts) == 1 else None,
+    }
+    return {"config_sentence_transformers.json": json.dumps(settings, indent=1)}
 
 
 def _check_modules(path: Path) -> None:

@@ -71,6 +71,12 @@ def test_the_call_is_python_for_the_task():
         assert 'ta.HubEncoder("THIS_FOLDER"' in module_card(config(), METRICS)
 
 
+def test_an_encoders_card_names_the_prompts_which_are_no_part_of_it():
+    card = module_card(config(prompts="query: "), METRICS)
+    assert '`["query: "]` before each text, which is no part of it' in card
+    assert "Prompts" not in module_card(config(), METRICS)
+
+
 def test_the_licence_is_what_the_module_says(tmp_path):
     card = export_card(config(), task(), METRICS)
     assert (

@@ -1,6 +1,7 @@
 """Encoders in HuggingFace's format: read back, read by its own libraries."""
 
 import json
+import logging
 import os
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from made_runs import make_run
 from random_modules import write_tiny_bert
 from small_data import TASKS
 
@@ -146,6 +148,21 @@ def test_a_sentence_transformer_stays_one(tmp_path):
     kinds = [one["type"] for one in json.loads((written / "modules.json").read_text())]
     assert kinds == [f"sentence_transformers.models.{kind}" for kind in ("Transformer", "Pooling")]
     assert (written / "README.md").read_text() == "Its own."
+
+
+def test_prompts_are_written_for_a_sentence_transformer_and_said(tmp_path, caplog):
+    folder = shutil.copytree(MODULES["mpnet"], tmp_path / "mpnet")
+    for name, text in pooling_texts("mean", 16, 8).items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    run = make_run(tmp_path / "run", folder, "classification", encoder={"prompts": "the cat "})
+    with caplog.at_level(logging.WARNING):
+        written = export_huggingface(run, tmp_path / "written")
+    assert "the prompts ['the cat '], with which the encoder learned, are no part" in caplog.text
+    assert "the cat" in (written / "README.md").read_text()
+    settings = json.loads((written / "config_sentence_transformers.json").read_text())
+    prompts = {"query": "the cat ", "document": "the cat "}
+    assert settings == {"prompts": prompts, "default_prompt_name": "query"}
 
 
 def test_lora_is_merged(tmp_path):

@@ -18,6 +18,7 @@ class Origin:
         encoder: the handle of its module.
         max_length, truncate: how long texts are read.
         other_tasks: which it learned beside the target.
+        prompts: what is put before each text, or before the two of a pair.
     """
 
     data: str
@@ -29,6 +30,7 @@ class Origin:
     max_length: int | None
     truncate: bool
     other_tasks: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 Data, scores, adaptation, costs, limits, licence, and how to call it.
 """
 
+import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -190,6 +191,7 @@ def module_card(origin: Origin, metrics: dict[str, Any] | None, written: Written
         f"{written.files} The encoder learned with the task below; its head is not part of it."
         f"{together}",
         section("How to use it", written.use),
+        section("Prompts", _prompts(origin)),
         section("Data", data_text(origin, metrics)),
         section("Scores of the whole model", scores_text(metrics, None)),
         section("Adaptation", adaptation_text(origin, metrics)),
@@ -249,6 +251,19 @@ def _labels(task: dict[str, Any]) -> str:
     if not task.get("labels"):
         return KINDS[task["kind"]].no_labels
     return ", ".join(f"`{words.visible(label)}`" for label in task["labels"])
+
+
+def _prompts(origin: Origin) -> str:
+    """What a user of the encoder puts before texts, which is no part of it."""
+    if not origin.prompts:
+        return ""
+    shown = words.visible(json.dumps(origin.prompts, ensure_ascii=False))
+    where = "the two texts of a pair" if len(origin.prompts) > 1 else "each text"
+    return (
+        f"The encoder learned with `{shown}` before {where}, which is no part of it: put it there "
+        f"too (`ta.HubEncoder(…, prompts={shown})`; sentence-transformers finds it in "
+        "`config_sentence_transformers.json`, if there is one)."
+    )
 
 
 def _licence(origin: Origin) -> str:

@@ -1,6 +1,7 @@
 """Writes the fine-tuned encoder of a run as a module, or its adapters as a file."""
 
 import dataclasses
+import logging
 import os
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 from hub_modules.export import write_module
 from hub_modules.families import FAMILIES
 from hub_modules.find import find_module
-from hub_modules.huggingface_handles import is_native, pooling_texts
+from hub_modules.huggingface_handles import is_native, pooling_texts, prompt_texts
 from hub_modules.keras_hub import export as keras_hub_export
 from hub_modules.keras_hub.encoder import KerasHubEncoder
 from hub_modules.load import module_text_settings
@@ -29,6 +30,7 @@ from tf_adapt.serving.exports.model_card import HUGGINGFACE, huggingface_card
 from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.finished.run_cards import encoder_card
 
+log = logging.getLogger(__name__)
 _NOT_STORED = {"new_rows", "segments"}
 
 
@@ -51,8 +53,9 @@ def export_module(
         ArtifactError: as `load_run`, `write_module`.
         ConfigError: as `module_source`.
     """
-    source = module_source(load_run(run, trust))
-    write_module(source, folder, {"README.md": encoder_card(Path(run))}, stored_as)
+    model = load_run(run, trust)
+    write_module(module_source(model), folder, {"README.md": encoder_card(Path(run))}, stored_as)
+    warn_of_prompts(model.encoder)
     return Path(folder)
 
 
@@ -71,7 +74,9 @@ def export_adapters(run: str | os.PathLike, file: str | os.PathLike, trust: bool
     """
     encoder = load_run(run, trust).encoder
     check_rest_is_the_modules(encoder)
-    return save_adapters(encoder, file)
+    written = save_adapters(encoder, file)
+    warn_of_prompts(encoder)
+    return written
 
 
 def export_huggingface(
@@ -93,8 +98,20 @@ def export_huggingface(
     if encoder.pooling is not None:
         longest = encoder.native.max_positions
         beside |= pooling_texts(encoder.pooling, encoder.output_width, longest)
+        beside |= prompt_texts(encoder.prompts)
     _write_huggingface(encoder, folder, beside)
+    warn_of_prompts(encoder)
     return Path(folder)
+
+
+def warn_of_prompts(encoder: HubEncoder) -> None:
+    """Says of an encoder that was written that its prompts were not."""
+    if encoder.prompts:
+        log.warning(
+            "the prompts %s, with which the encoder learned, are no part of it: name them where it "
+            "is used (encoder.prompts in a config, HubEncoder(prompts=))",
+            list(encoder.prompts),
+        )
 
 
 def _write_huggingface(

@@ -15,6 +15,7 @@ from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.serving.exports.model_card import PEFT
 from tf_adapt.training.finished.load_run import load_run
+from tf_adapt.training.finished.module_export import warn_of_prompts
 from tf_adapt.training.finished.run_cards import encoder_card
 
 
@@ -31,7 +32,9 @@ def export_peft(run: str | os.PathLike, folder: str | os.PathLike, trust: bool =
         ConfigError: as `write_peft`.
     """
     encoder = load_run(run, trust).encoder
-    return write_peft(encoder, folder, {"README.md": encoder_card(Path(run), PEFT)})
+    write_peft(encoder, folder, {"README.md": encoder_card(Path(run), PEFT)})
+    warn_of_prompts(encoder)
+    return Path(folder)
 
 
 def write_peft(

@@ -20,4 +20,5 @@ def origin_of(config: Config) -> Origin:
         max_length=training.max_length,
         truncate=training.truncate,
         other_tasks=others,
+        prompts=tuple(config.encoder.prompts or ()),
     )
