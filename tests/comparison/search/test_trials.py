@@ -6,6 +6,7 @@ from closed_form_search import finish, outcomes_of, run_all
 from tf_adapt.comparison.execution.outcomes import CHOOSING_SEED
 from tf_adapt.comparison.execution.runs import remember_failure
 from tf_adapt.comparison.search.results import search_results
+from tf_adapt.comparison.search.trials import spent
 
 RATE = "training.learning_rate"
 
@@ -76,6 +77,12 @@ def test_a_budget_in_minutes_ends_the_trials_of_a_cell(searching, tmp_path):
     assert [setting.number for _, _, setting in trials] == [0, 1, 2, 0, 1, 2]
     more = searching({"minutes": 0.7})
     assert run_all(more, tmp_path, at_once=1)[:3] == trials[:3]
+
+
+def test_what_a_killed_trial_spent_before_counts():
+    seconds = {"training": 50.0, "evaluation": 9.0, "serving_per_1000": 2.0}
+    assert spent({"seconds": seconds | {"total": 70.0}}) == 70.0
+    assert spent({"seconds": seconds | {"total": 20.0}}) == 59.0  # of its last process
 
 
 def test_a_trial_that_diverges_counts_and_others_follow(searching, tmp_path):

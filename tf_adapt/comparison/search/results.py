@@ -8,7 +8,7 @@ from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.runs import CellRun
 from tf_adapt.comparison.plan.cells import Cell
 from tf_adapt.comparison.search.studies import PastTrial, importances
-from tf_adapt.comparison.search.trials import past_trial
+from tf_adapt.comparison.search.trials import past_trial, spent
 from tf_adapt.report.search.trials import (
     DIVERGED,
     STOPPED,
@@ -62,7 +62,7 @@ def _trial(outcomes: Outcomes, run: CellRun, past: PastTrial, chosen: bool) -> S
         score=past.score,
         epochs=None if metrics is None else metrics["epochs"],
         ended=DIVERGED if metrics is None else ended,
-        seconds=None if metrics is None else round(metrics["seconds"]["total"], 2),
+        seconds=None if metrics is None else round(spent(metrics), 2),
         chosen=chosen,
     )
 

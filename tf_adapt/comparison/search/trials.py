@@ -73,8 +73,14 @@ def was_stopped(trial: CellRun, epochs: int, best: float) -> bool:
 
 def seconds_of(trials: list[CellRun], metrics: Metrics) -> float:
     """The seconds of trials that finished; those that diverged have none."""
-    of_trials = [of_run["seconds"] for trial in trials if (of_run := metrics(trial)) is not None]
-    return sum(seconds["total"] for seconds in of_trials)
+    return sum(spent(of_run) for trial in trials if (of_run := metrics(trial)) is not None)
+
+
+def spent(metrics: dict[str, Any]) -> float:
+    """The seconds of a run. Its total is that of its last process; what it trained and scored
+    before a kill is in its checkpoints, but for an epoch that was not over."""
+    seconds = metrics["seconds"]
+    return max(seconds["total"], seconds.get("training", 0.0) + seconds.get("evaluation", 0.0))
 
 
 def _is_over(trial: CellRun, metrics: Metrics) -> bool:
