@@ -4,14 +4,18 @@ import copy
 import json
 from dataclasses import replace
 
+import finished_runs
 import pytest
 import yaml
+from made_runs import make_run
 
 from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.execution.outcomes import Outcomes
+from tf_adapt.comparison.inputs import input_hashes
+from tf_adapt.comparison.plan.dry_run import dry_run
 from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.errors import ConfigError
-from tf_adapt.runs import ensemble_folder
+from tf_adapt.runs import ensemble_folder, run_schemas
 
 pytestmark = pytest.mark.usefixtures("unmeasured")
 TASKS = {"pairs": {"data": {"dataset": "mrpc", "data_dir": "mrpc"}}}
@@ -36,6 +40,7 @@ def runs_of(write, signals, tmp_path, **changes):
 
 def test_each_member_sets_its_own_keys(write, tiny_bert, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    make_run(tmp_path / "runs" / "a", "elmo_small", "classification")
     members = [{}, FASTER, {"encoder": {"handle": "elmo_small"}, "start": {"run": "runs/a"}}]
     signals = {"mixed": {"members": members}, "votes": {"ensemble": 2, "combine": "votes"}}
     found = runs_of(write, signals, tmp_path, seeds=2)
@@ -88,6 +93,18 @@ def test_weights_are_averaged_of_members_with_one_seed_where_they_differ_otherwi
             {"members": [{}, {"encoder": {"handle": "elmo_small"}}], "combine": "weights"},
             "encoder: expected the encoder of the cell together with combine: weights",
         ),
+        (
+            {"members": [{}, {"head_mixed": True}], "combine": "weights"},
+            "1.head_mixed: expected the head_mixed of the cell together with combine: weights",
+        ),
+        (
+            {"members": [{}, {"start": {"run": "a"}}], "combine": "weights"},
+            "1.start: expected the start of the cell together with combine: weights",
+        ),
+        (
+            {"members": [{}, {"start": {"run": "/nowhere"}}]},
+            "start.run: expected the folder of",
+        ),
         ({"members": [{}, {}], "tasks": TASKS}, "x.members: expected null together with tasks"),
         ({"combine": "votes"}, "x.combine: expected null without ensemble"),
         ({"members": [{}, {"start": {"config": "a.yaml"}}]}, "config: expected null, and the fol"),
@@ -117,6 +134,58 @@ def test_random_layers_of_other_seeds_are_not_averaged(write):
         path = write({"x": {"ensemble": 2, "combine": "weights"}}, **changes)
         with pytest.raises(ConfigError, match="x.combine: expected probabilities or votes with "):
             load_comparison(path)
+
+
+def test_heads_with_batch_normalisation_are_not_averaged(write):
+    soup = {"x": {"ensemble": 2, "combine": "weights"}}
+    with pytest.raises(ConfigError, match="x.combine: .* with head: concat_pooling"):
+        load_comparison(write(soup, heads=["concat_pooling"]))
+
+
+def test_what_members_read_is_hashed_and_reported_as_theirs(write, tmp_path):
+    make_run(tmp_path / "a", "elmo_small", "classification")
+    other = {"encoder": {"handle": "elmo_small"}, "start": {"run": str(tmp_path / "a")}}
+    signals = {"alone": {}, "x": {"members": [other, {}]}}
+    comparison = load_comparison(write(signals, encoders=["bert_small"]))
+    hashes = input_hashes(comparison)
+    assert "encoder.handle: elmo_small" in hashes and f"start.run: {tmp_path / 'a'}" in hashes
+    outcomes = Outcomes(comparison, tmp_path / "out")
+    run = outcomes.final_runs(comparison.cells[1])[0]
+    assert [one.encoder.handle for one in run.of_one_model] == ["elmo_small", "bert_small"]
+    for one, family in zip(run.of_one_model, ("elmo", "bert"), strict=True):
+        finished_runs.finish(one.folder, family=family, module=family)
+    write_ensemble(run)
+    metrics = outcomes.metrics(run)
+    assert (metrics["family"], metrics["module"]) == ("bert", "bert")
+
+
+def test_a_dry_run_plans_each_member(write):
+    signals = {"x": {"members": [{}, {"encoder": {"keep_layers": [0, 40]}}]}}
+    comparison = load_comparison(write(signals, heads=["linear"]))
+    with pytest.raises(ConfigError, match="cell .*-x: member 1: .*keep_layers"):
+        dry_run(comparison)
+
+
+def write_ensemble(run):
+    """The `ensemble.json` of a run whose members are finished."""
+    task = run_schemas.TaskArguments(
+        kind="classification", labels=["a", "b"], metric="accuracy", scheme="IOB2", label_range=None
+    )
+    scores = {"members": [0.5] * run.together, "ensemble": 0.5, "best": 0, "difference": 0.0}
+    result = ensemble_folder.SplitResult(**scores, interval=None, p=None, items=8)
+    members = [
+        ensemble_folder.EnsembleMember(run=str(one.folder), sha256="0", weight=0.5)
+        for one in run.members
+    ]
+    described = ensemble_folder.EnsembleFile(
+        combine="probabilities",
+        chosen_on_dev=False,
+        thresholds_on_dev=False,
+        task=task,
+        members=members,
+        results={"dev": result, "test": result},
+    )
+    ensemble_folder.write(run.folder, described)
 
 
 @pytest.mark.large

@@ -96,9 +96,9 @@ def input_hashes(comparison: Comparison) -> dict[str, str]:
     """The hashes of the cells' modules and files other than the data, by config key and path."""
     # Each once: cells share encoders, and hashing a module without a manifest reads all of it.
     cells = (*comparison.cells, *comparison.starts.values())
-    places = {place for cell in cells for place in input_places(cell.config).items()}
+    configs = [config for cell in cells for config in cell.configs]
+    places = {place for config in configs for place in input_places(config).items()}
     hashes = {f"{key}: {place}": content_hash(key, place) for key, place in sorted(places)}
-    configs = [cell.config for cell in comparison.cells]
     for run in {config.start.run: None for config in configs if config.start and config.start.run}:
         hashes[f"start.run: {run}"] = finished_run("start.run", run).weights
     taught = [cell.config for cell in comparison.cells if cell.teacher is None]

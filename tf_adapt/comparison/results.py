@@ -70,6 +70,7 @@ def results(
     comparison = outcomes.comparison
     cells = comparison.cells
     finished, of_sizes = _finished(outcomes), outcomes.of_sizes()
+    of_one_model = [one for run in finished for one in run.of_one_model]
     first = outcomes.metrics(finished[0]) if finished else {}
     metric = first.get("metric") or _metric_of(splits)
     examples = splits.examples[SCORED_ON]
@@ -84,7 +85,7 @@ def results(
             for run in _finished(of_size)
             for folder, predictions in predictions_of(run, splits, SCORED_ON).items()
         },
-        {run.cell.config.encoder.handle: outcomes.metrics(run)["family"] for run in finished},
+        {one.encoder.handle: outcomes.metrics(one)["family"] for one in of_one_model},
     )
     shown = [scored_cell(outcomes, cell, scored) for cell in cells]
     signals = signals_in_words(outcomes, metric)
@@ -128,8 +129,7 @@ def results(
         disagreements=disagreements(outcomes, splits, SCORED_ON, scored.predictions),
         versions=first.get("versions", {}),
         modules={
-            module_in_words(run.cell.config.encoder): outcomes.metrics(run)["module"]
-            for run in finished
+            module_in_words(one.encoder): outcomes.metrics(one)["module"] for one in of_one_model
         },
         truncated={run.cell.name: outcomes.metrics(run)["truncated"] for run in finished},
         data=data,

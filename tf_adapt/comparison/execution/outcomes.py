@@ -13,6 +13,7 @@ from tf_adapt.comparison.plan.cells import Cell, Comparison
 from tf_adapt.comparison.search.trials import trials_of
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs import ensemble_folder, run_folder
+from tf_adapt.runs.finished_run import module_in_words
 from tf_adapt.runs.teachers import identity_of
 
 # The seed of trials of learning rates: beyond all scored seeds (compare.seeds).
@@ -101,7 +102,12 @@ class Outcomes:
             for split, result in ensemble_file.results.items()
         }
         not_shared = (*_OF_ONE, "weak") if run.cell.parts else _OF_ONE
-        first = {key: value for key, value in members[0].items() if key not in not_shared}
+        # Members may have other encoders than the cell: module and family are of one with its own.
+        named = [module_in_words(member.encoder) for member in run.members]
+        module = module_in_words(run.cell.config.encoder)
+        number = named.index(module) if module in named else 0
+        not_shared += () if module in named else ("module", "family", "encoder")
+        first = {key: value for key, value in members[number].items() if key not in not_shared}
         sums = {key: _sum([member[key] for member in members]) for key in ("parameters", "seconds")}
         if run.cell.combine == ensemble_folder.WEIGHTS:  # one model, which serves like a member
             sums["parameters"] = members[0]["parameters"]

@@ -15,6 +15,7 @@ from hub_modules.storage.files import write_text
 from hub_modules.storage.strict_yaml import float_text
 from tf_adapt.comparison.plan.cells import Cell
 from tf_adapt.comparison.plan.signal_cells.members import arguments_of
+from tf_adapt.config.sections import EncoderConfig
 from tf_adapt.errors import ArtifactError
 from tf_adapt.runs.ensemble_folder import PROBABILITIES, VOTES, WEIGHTS
 
@@ -139,6 +140,18 @@ class CellRun:
         if self.cell.parts is None:
             return members
         return [replace(member, left_out=number) for number, member in enumerate(members)]
+
+    @property
+    def of_one_model(self) -> "list[CellRun]":
+        """The trainings that it consists of: of folds and members, else itself."""
+        parts = [*self.folds, *self.members]
+        return [one for part in parts for one in part.of_one_model] or [self]
+
+    @property
+    def encoder(self) -> EncoderConfig:
+        """The section `encoder` of its config; of an ensemble that of its cell."""
+        own = self.cell.config if self.member is None else self.cell.member_configs[self.member]
+        return own.encoder
 
     @property
     def folder(self) -> Path:

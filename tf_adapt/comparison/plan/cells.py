@@ -3,6 +3,7 @@
 `tf_adapt.comparison.plan.settings` makes them from a config. Imports no TensorFlow.
 """
 
+import functools
 import hashlib
 import json
 import re
@@ -14,10 +15,11 @@ from tf_adapt.comparison.plan.sections import SignalSettings
 from tf_adapt.comparison.plan.signal_cells.members import Values, in_words
 from tf_adapt.comparison.plan.signals import keys_of, own_data
 from tf_adapt.comparison.plan.sizes import Sizes
+from tf_adapt.comparison.search.cell_space import with_values
 from tf_adapt.comparison.search.section import SearchSection
 from tf_adapt.comparison.search.space import CellSearch
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TfdsConfig
-from tf_adapt.config.reading import filled_in
+from tf_adapt.config.reading import config_from, filled_in
 from tf_adapt.config.sections import Config, EncoderConfig
 from tf_adapt.config.signal_sections import SliceConfig, WeakConfig
 from tf_adapt.config.task_checks import kind_of
@@ -91,6 +93,20 @@ class Cell:
     def combine(self) -> str:
         """What of an ensemble's members is averaged: probabilities, votes or weights."""
         return (self.laid and self.laid.combine) or PROBABILITIES
+
+    @functools.cached_property
+    def member_configs(self) -> tuple[Config, ...]:
+        """The config of each member of its ensemble; empty: they are its own but for the seeds."""
+        content = self.config.model_dump()
+        return tuple(
+            config_from(with_values(content, dict(values)), f"{self.name} (member {number})")
+            for number, values in enumerate(self.member_values)
+        )
+
+    @property
+    def configs(self) -> tuple[Config, ...]:
+        """The configs of its trials and final runs."""
+        return (self.config, *self.member_configs)
 
     @property
     def pretrained(self) -> bool:
@@ -184,10 +200,8 @@ class Comparison:
     @property
     def devices(self) -> set[str | None]:
         """`training.devices` of all runs."""
-        of_members = (values for cell in self.cells for values in cell.member_values)
-        own = {dict(values).get("training.devices") for values in of_members}
         cells = (*self.cells, *self.starts.values())
-        return own | {cell.config.training.devices for cell in cells}
+        return {config.training.devices for cell in cells for config in cell.configs}
 
     @property
     def trials(self) -> int:
@@ -320,4 +334,10 @@ def _check_members(cell: Cell, where: str) -> None:
         raise ConfigError(
             f"{key}.combine: expected {' or '.join(combinations_of(kind))} with {cell.name}, whose "
             "members have layers that begin with random numbers of their own, got weights"
+        )
+    if cell.combine == WEIGHTS and cell.config.head == "concat_pooling":
+        raise ConfigError(
+            f"{key}.combine: expected {' or '.join(combinations_of(kind))} with head: "
+            "concat_pooling, whose averages of batch normalisation belong to one run's weights, "
+            "got weights"
         )

@@ -58,7 +58,10 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
     if comparison.search is not None:
         check_installed()
     strategies = [
-        _of_cell(cell, make_strategy, cell.config.training.devices, cell.config.training.strategy)
+        [
+            _of_cell(cell, make_strategy, config.training.devices, config.training.strategy)
+            for config in cell.configs
+        ]
         for cell in comparison.cells
     ]
     comparison = settled(comparison)
@@ -69,7 +72,7 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
     in_slices = checked_members(comparison.slices, splits, comparison.slice_heads)[SCORED_ON]
     task, read = task_of(splits), {}
     cells, measured = [], []
-    for cell, strategy in zip(comparison.cells, strategies, strict=True):
+    for cell, (strategy, *_) in zip(comparison.cells, strategies, strict=True):
         planned, costs = _of_cell(cell, _planned, cell, strategy, task, splits, read)
         cells.append(planned)
         measured += [] if costs is None else [costs]
@@ -140,10 +143,14 @@ def _exported(comparison: Comparison, tried: int) -> int:
 
 def _of_cell(cell: Cell, make, *arguments) -> Any:
     """Calls `make`; errors name the cell."""
+    return _named(f"cell {cell.name}", make, *arguments)
+
+
+def _named(name: str, make, *arguments) -> Any:
     try:
         return make(*arguments)
     except TfAdaptError as error:
-        raise type(error)(f"cell {cell.name}: {error}") from None
+        raise type(error)(f"{name}: {error}") from None
 
 
 def _planned(
@@ -226,7 +233,9 @@ def _planned_alone(cell: Cell, task: Task) -> dict[str, Any]:
     and checks these too."""
     config = cell.config
     of_task = config if config.target is None else config.of_task(config.target)
-    plan = plan_of_run(config, has_teacher=cell.teacher is None)
+    plan = plan_of_run(config, cell.teacher is None)
+    for number, of_member in enumerate(cell.member_configs):
+        _named(f"member {number}", plan_of_run, of_member, cell.teacher is None)
     # A model of a hub is in its cache now.
     family, frozen = family_of(config.encoder.handle), not config.adaptation.trains_encoder
     groups = dict.fromkeys(name for row in plan["plan"] for name in row["groups"])

@@ -3,7 +3,7 @@
 Imports no TensorFlow.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hub_modules.storage.strict_yaml import KeyPath
@@ -27,15 +27,17 @@ def starts_of(cells: Sequence[Cell], where: str, locations: dict[KeyPath, str]) 
     """
     starts: dict[str, Cell] = {}
     checked = set()  # each once: hashing a module without a manifest reads all of it
-    for cell in cells:
-        start, encoder = cell.config.start, cell.config.encoder
+    for cell, number, own in _starting(cells):
+        start, encoder = own.start, own.encoder
         which = (start, encoder.handle, str(encoder.keep_layers))
-        if start is None or which in checked:
+        if which in checked:
             continue
         checked.add(which)
         key = tuple(start.key.split("."))
-        path = key if cell.signal is None else (*KEY, cell.signal, *key)
-        config = _check_start(cell.name, cell.config, location_of(path, where, locations))
+        of_member = () if number is None else ("members", number)
+        path = key if cell.signal is None else (*KEY, cell.signal, *of_member, *key)
+        name = cell.name if number is None else f"{cell.name} (member {number})"
+        config = _check_start(name, own, location_of(path, where, locations))
         if config is not None and start.config not in starts:
             name = f"start_{short_name(Path(start.config).stem)}"
             starts[start.config] = Cell(name, config, (config.training.learning_rate,))
@@ -47,6 +49,14 @@ def starts_of(cells: Sequence[Cell], where: str, locations: dict[KeyPath, str]) 
                 f"that of {path}; give the files different names"
             )
     return starts
+
+
+def _starting(cells: Sequence[Cell]) -> Iterator[tuple[Cell, int | None, Config]]:
+    """Each config with a `start`, with its cell and, of a member of an ensemble, the number."""
+    for cell in cells:
+        for number, config in ((None, cell.config), *enumerate(cell.member_configs)):
+            if config.start is not None:
+                yield cell, number, config
 
 
 def _check_start(name: str, config: Config, location: str) -> Config | None:

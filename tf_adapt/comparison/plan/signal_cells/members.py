@@ -19,7 +19,8 @@ from tf_adapt.config.reading import checked_config
 from tf_adapt.runs.ensemble_folder import WEIGHTS
 
 Values = tuple[tuple[str, Any], ...]
-_OTHER_WEIGHTS = {"handle", "keep_layers", "classification_token"}
+# Keys of heads that change their weights.
+_OF_HEAD_WEIGHTS = ("head_pooling", "head_word_pieces", "head_mixed", "head_scaled")
 # Sections that a run's config always has; of others the whole value is set.
 _ALWAYS = ("encoder", "optimizer", "schedule", "auxiliary", "penalties", "training")
 
@@ -43,12 +44,8 @@ def _check(signal: SignalSettings, path: KeyPath, problems: Problems) -> None:
             f"expected null without ensemble, leave_out_parts or members, got {signal.combine}",
         )
     for number, member in enumerate(signal.members or ()):
-        if signal.combine == WEIGHTS and member.encoder.model_fields_set & _OTHER_WEIGHTS:
-            problems.add(
-                (*path, "members", number, "encoder"),
-                "expected the encoder of the cell together with combine: weights, whose means are "
-                "of the same weights, got another; take probabilities or votes",
-            )
+        if signal.combine == WEIGHTS:
+            _check_weights(signal, number, (*path, "members", number), problems)
         if member.training.strategy is not None:
             problems.add(
                 (*path, "members", number, "training", "strategy"),
@@ -60,6 +57,27 @@ def _check(signal: SignalSettings, path: KeyPath, problems: Problems) -> None:
                 (*path, "members", number, "start", "config"),
                 "expected null, and the folder of a finished run in start.run: a member's first "
                 "task is trained before the comparison",
+            )
+
+
+def _check_weights(signal: SignalSettings, number: int, path: KeyPath, problems: Problems) -> None:
+    """Checks that a member's weights correspond to those of the others, as far as keys tell."""
+    member = signal.members[number]
+    starts = [
+        one.start if "start" in one.model_fields_set else signal.start
+        for one in (signal.members[0], member)
+    ]
+    others = {
+        "encoder": bool(member.encoder.model_fields_set - {"trust"}),
+        "start": starts[0] != starts[1],
+        **{key: key in member.model_fields_set for key in _OF_HEAD_WEIGHTS},
+    }
+    for key, is_another in others.items():
+        if is_another:
+            problems.add(
+                (*path, key),
+                f"expected the {key} of the cell together with combine: weights, whose means "
+                "are of the same weights, got another; take probabilities or votes",
             )
 
 
