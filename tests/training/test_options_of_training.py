@@ -13,7 +13,7 @@ import sentence_modules
 import tensorflow as tf
 from random_modules import write_random_module
 
-from hub_modules.native import bert
+from hub_modules.native import transformer_encoder
 from tf_adapt.config.reading import config_from
 from tf_adapt.runs import checkpoints
 from tf_adapt.training.resolving.build import build_parts
@@ -85,9 +85,11 @@ def assert_close(folder: Path, expected: Path) -> None:
 
 
 def test_gradient_checkpointing(content, monkeypatch):
-    calls, recomputed = [], bert.recomputed
+    calls, recomputed = [], transformer_encoder.recomputed
     monkeypatch.setattr(
-        bert, "recomputed", lambda *a, **options: calls.append(1) or recomputed(*a, **options)
+        transformer_encoder,
+        "recomputed",
+        lambda *a, **options: calls.append(1) or recomputed(*a, **options),
     )
     found = []
     for checkpointing in (False, True):
