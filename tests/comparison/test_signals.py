@@ -12,7 +12,7 @@ import yaml
 from tf_adapt.comparison import winner_export, written_report
 from tf_adapt.comparison.cell_results import seed_results
 from tf_adapt.comparison.comparing import compare
-from tf_adapt.comparison.execution import running
+from tf_adapt.comparison.execution import local
 from tf_adapt.comparison.execution.executors import Resources
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.runs import remember_failure
@@ -467,7 +467,7 @@ def made(config_writer, tiny_bert, tmp_path_factory):
     """
     folder = tmp_path_factory.mktemp("signals")
     write = writer(config_writer(folder), tiny_bert, folder)
-    path, out, hand_over = write(SIGNALS, seeds=2), folder / "out", running._hand_over
+    path, out, hand_over = write(SIGNALS, seeds=2), folder / "out", local._hand_over
 
     def killed(worker, cache):
         hand_over(worker, cache)
@@ -475,10 +475,10 @@ def made(config_writer, tiny_bert, tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr(running, "_hand_over", killed)
+        patch.setattr(local, "_hand_over", killed)
         with pytest.raises(TrainingError, match="was ended by signal 9"):
             compare(load_comparison(path), out, resources=Resources(jobs=1))
-        patch.setattr(running, "_hand_over", hand_over)
+        patch.setattr(local, "_hand_over", hand_over)
         content = compare(load_comparison(path), out, resources=Resources(jobs=1))
     return write, out, content
 
