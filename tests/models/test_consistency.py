@@ -255,7 +255,7 @@ def test_what_cannot_be_consistent(tiny_bert, tiny_elmo):
         ),
         (ta.Task("language_model"), "dropout", "got language_model"),
         (TAGS, "words", "expected perturbation dropout, mask, noise or adversarial for tagging"),
-        (TASK, "noise", "perturbation: expected one of dropout, .*got 'noise'"),
+        (TASK, "shuffling", "perturbation: expected one of dropout, .*got 'shuffling'"),
     ):
         with pytest.raises(ConfigError, match=message):
             ta.consistency_objective(task, encoder, perturbation)

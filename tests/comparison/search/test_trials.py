@@ -11,7 +11,7 @@ from tf_adapt.comparison.search.trials import spent
 RATE = "training.learning_rate"
 
 
-def test_equal_trials_with_any_jobs_and_after_kills(searching, tmp_path):
+def test_p3_equal_trials_with_any_jobs_and_after_kills(searching, tmp_path):
     comparison = searching()
     alone = run_all(comparison, tmp_path / "alone", at_once=1)
     assert [setting.number for _, _, setting in alone] == 2 * list(range(6))
