@@ -24,7 +24,8 @@ def test_format_4():
     ]  # fmt: skip
     assert list(found["cells"][0]) == [
         "id", "encoder", "module", "execution", "family", "pretrained", "pairs",
-        "classification_token", "long", "prompts", "adaptation", "settings", "head", "learning_rate", "tried",
+        "classification_token", "long", "prompts", "adaptation", "settings", "head",
+        "learning_rate", "tried",
         *RESULTS, "costs", "curves", "layer_weights", "confusion", "commands",
         "labels", "reliability", "forgetting", "reads",
     ]  # fmt: skip
