@@ -11,7 +11,7 @@ from tf_adapt.adaptation.discriminative import DiscriminativeOptimizer
 from tf_adapt.adaptation.last_update import LastUpdate, with_last_update
 from tf_adapt.models.phased_model import PhasedModel
 
-ENCODER = SimpleNamespace(layer_groups=[], adaptable_groups={})
+ENCODER = SimpleNamespace(layer_groups=[], adaptable_groups={}, weights=[])
 ROWS = np.arange(1, 6, dtype="float32")
 
 
