@@ -17,6 +17,11 @@ def cores(root: Path = ROOT) -> int:
     return max(1, min([allowed, *quotas]))
 
 
+def thread_variables(threads: int) -> dict[str, str]:
+    """The environment variables of a process whose TensorFlow may use so many threads."""
+    return dict.fromkeys(("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"), str(threads))
+
+
 def free_memory(root: Path = ROOT) -> int | None:
     """Bytes that can be allocated without swapping; None if unknown."""
     available = _entry(root / "proc" / "meminfo", "MemAvailable:")  # in kB

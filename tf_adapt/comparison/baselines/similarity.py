@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from hub_modules.storage import records
+from hub_modules.storage.machine import thread_variables
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.running import check_ended
 from tf_adapt.comparison.execution.runs import config_name
@@ -53,16 +54,13 @@ def _of_cell(outcomes: Outcomes, cell: Cell, split: str) -> list[float]:
 
 def _computed(outcomes: Outcomes, cell: Cell, split: str) -> str:
     config = outcomes.out / config_name(cell)
-    threads = dict.fromkeys(
-        ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"), str(outcomes.comparison.threads)
-    )
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "similarities.json"
-        # -P: as in `running`.
+        # -P: as in `local`.
         command = [sys.executable, "-P", "-m", "tf_adapt.commands.similarity"]
         done = subprocess.run(
             [*command, str(config), split, str(file)],
-            env=os.environ | threads,
+            env=os.environ | thread_variables(outcomes.comparison.threads),
             capture_output=True,
             text=True,
             check=False,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hub_modules.storage.files import sha256, write_text
+from hub_modules.storage.machine import thread_variables
 from tf_adapt.comparison.execution.local import GRACE_SECONDS, LocalExecutor
 from tf_adapt.comparison.execution.running import check_ended
 from tf_adapt.config.reading import dump_config
@@ -83,7 +84,6 @@ class Trainer:
 
     def _running(self) -> subprocess.Popen:
         if self._process is None or self._process.poll() is not None:
-            names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
             self._process = subprocess.Popen(
                 # -P: do not import from the current folder, which may hold a click.py.
                 [sys.executable, "-P", "-m", "tf_adapt.commands.worker"],
@@ -91,7 +91,7 @@ class Trainer:
                 bufsize=0,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=os.environ | dict.fromkeys(names, str(self.threads)),
+                env=os.environ | thread_variables(self.threads),
                 # Ctrl-C reaches only this process, which then ends the other.
                 start_new_session=True,
             )

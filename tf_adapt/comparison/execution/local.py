@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hub_modules.storage.machine import thread_variables
 from tf_adapt.comparison.execution.runs import CellRun, log_of
 
 GRACE_SECONDS = 60.0
@@ -111,8 +112,7 @@ class LocalExecutor:
 
 
 def _start(run: CellRun, threads: int, gpus: str | None = None) -> subprocess.Popen:
-    names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
-    changed = dict.fromkeys(names, str(threads))
+    changed = thread_variables(threads)
     if gpus is not None:
         # Without growth TensorFlow takes all memory of a GPU, which another run may share.
         changed |= {"CUDA_VISIBLE_DEVICES": gpus, "TF_FORCE_GPU_ALLOW_GROWTH": "true"}

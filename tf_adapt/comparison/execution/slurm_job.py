@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hub_modules.storage.files import write_text
+from hub_modules.storage.machine import thread_variables
 
 POLL_SECONDS, GRACE_SECONDS = 0.2, 60.0
 # Exit codes from here on are those of commands that a signal has ended.
@@ -48,14 +49,13 @@ class RunAsJob:
     def __call__(self, path: str) -> int:
         """Executes the command of a file; its exit code."""
         call = Call(**json.loads(Path(path).read_text("utf-8")))
-        names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
         with open(call.log, "ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "tf_adapt", *call.arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=os.environ | dict.fromkeys(names, str(call.threads)),
+                env=os.environ | thread_variables(call.threads),
                 # The signal goes to it, too, and would end it before it has saved anything.
                 preexec_fn=_ignore_signal,
             )
