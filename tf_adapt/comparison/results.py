@@ -21,7 +21,7 @@ from tf_adapt.comparison.cell_results import (
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.runs import CellRun
 from tf_adapt.comparison.kept.answers import KeptAnswers
-from tf_adapt.comparison.kept.scores import folds_of_items, statistics_of_runs, tested
+from tf_adapt.comparison.kept.scores import folds_of_items, of_items, statistics_of_runs, tested
 from tf_adapt.comparison.plan.cells import Cell, different_settings
 from tf_adapt.comparison.plan.extension import in_words
 from tf_adapt.comparison.search.results import search_results
@@ -45,7 +45,6 @@ from tf_adapt.report.content import (
 from tf_adapt.report.scored_cells import TRAINED
 from tf_adapt.runs.finished_run import chain_in_words, module_in_words
 from tf_adapt.runs.slices import members_of
-from tf_adapt.statistics.scores import of_groups
 from tf_adapt.tasks.kinds import metrics_of
 
 
@@ -170,7 +169,7 @@ def _kept(outcomes: Outcomes, scored: Scored) -> KeptAnswers:
         }
         for cell in cells
     }
-    any_trained = any(_by_outcome(outcomes, cell, scored)[0] for cell in cells)
+    any_trained = any(_trained_runs(outcomes, cell, scored) for cell in cells)
     simple = references(outcomes, splits, scored.metric) if any_trained else []
     folds = outcomes.comparison.folds
     return KeptAnswers(
@@ -233,7 +232,7 @@ def _size(outcomes: Outcomes, scored: Scored) -> Size:
             cell.name: SizedCell(outcomes.chosen_rate(cell), seed_results(outcomes, cell, scored))
             for cell in outcomes.comparison.cells
         },
-        _of_items(_rows(outcomes, scored), scored.groups),
+        {name: of_items(rows, scored.groups) for name, rows in _rows(outcomes, scored).items()},
         LackingLabels(len(lacking), sorted({label for some in lacking for label in some})),
     )
 
@@ -250,29 +249,20 @@ def _rows(outcomes: Outcomes, scored: Scored) -> dict[str, np.ndarray]:
     trained seed are left out."""
     by_cell = {}
     for cell in outcomes.comparison.cells:
-        rows = [scored.statistics_of(run) for run in _by_outcome(outcomes, cell, scored)[0]]
+        rows = [scored.statistics_of(run) for run in _trained_runs(outcomes, cell, scored)]
         if rows:
             by_cell[cell.name] = np.stack(rows)
     return by_cell
 
 
-def _by_outcome(
-    outcomes: Outcomes, cell: Cell, scored: Scored
-) -> tuple[list[CellRun], list[CellRun]]:
-    """The runs of a cell's seeds that trained, and those that failed."""
-    final, kind = outcomes.final_runs(cell), scored.splits.kind
-    ended = [outcome_of(outcomes, run, kind, scored.predictions) for run in final]
-    trained = [run for run, end in zip(final, ended, strict=True) if end == TRAINED]
-    return trained, [
-        run for run, end in zip(final, ended, strict=True) if end not in (TRAINED, None)
+def _trained_runs(outcomes: Outcomes, cell: Cell, scored: Scored) -> list[CellRun]:
+    """The runs of a cell's seeds that trained."""
+    kind = scored.splits.kind
+    return [
+        run
+        for run in outcomes.final_runs(cell)
+        if outcome_of(outcomes, run, kind, scored.predictions) == TRAINED
     ]
-
-
-def _of_items(rows: dict[str, np.ndarray], groups: np.ndarray) -> dict[str, np.ndarray]:
-    """The statistics of the items of the tests, `[seeds, items, k]`."""
-    return {
-        name: np.stack([of_groups(seed, groups) for seed in seeds]) for name, seeds in rows.items()
-    }
 
 
 def _baseline(scored: Scored) -> BaselineScores:

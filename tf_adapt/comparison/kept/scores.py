@@ -1,6 +1,6 @@
 """Scores and tests of a comparison from its answers alone. Imports no TensorFlow."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -73,7 +73,7 @@ def tested(
     """
     metric = content.metric
     rows = {cell.id: rows for cell in content.cells if (rows := _trained(cell, content, of_runs))}
-    statistics = {name: of_items(some, answers) for name, some in rows.items()}
+    statistics = {name: of_items(some, answers.items) for name, some in rows.items()}
     constant = constant_statistics(content, answers)
     folds = folds_of_items(content, answers)
     pairs = compare_pairs(metric, statistics, content.look, standing, folds)
@@ -90,9 +90,9 @@ def tested(
     )
 
 
-def of_items(runs: list[np.ndarray], answers: KeptAnswers) -> np.ndarray:
-    """The statistics of the items of the tests, `[runs, items, k]`."""
-    return np.stack([of_groups(one, answers.items) for one in runs])
+def of_items(runs: Iterable[np.ndarray], items: np.ndarray) -> np.ndarray:
+    """The statistics of the items of the tests, `[runs, items, k]`, of that of each example."""
+    return np.stack([of_groups(one, items) for one in runs])
 
 
 def _statistics(of_run: list, content: Content, answers: KeptAnswers) -> np.ndarray:
@@ -164,7 +164,7 @@ def _references(
         return []
     own, found = np.stack([*_folds_of_repeats(answers).values()]) if folds else None, []
     for name, of_seeds in answers.references.items():
-        rows = of_items([_statistics(one, content, answers) for one in of_seeds], answers)
+        rows = of_items((_statistics(one, content, answers) for one in of_seeds), answers.items)
         score = float(score_of(content.metric, rows.sum(axis=1)).mean())
         cells = above_baseline(content.metric, statistics, rows, content.look, folds, own)
         found.append(ReferenceScores(name=name, score=score, cells=cells))

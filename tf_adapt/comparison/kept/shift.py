@@ -91,7 +91,7 @@ def _rows(content: Content, answers: KeptAnswers, numbers) -> dict[str, np.ndarr
             for number in numbers
         ]
         if trained:
-            found[cell.id] = of_items(trained, answers)
+            found[cell.id] = of_items(trained, answers.items)
     return found
 
 
