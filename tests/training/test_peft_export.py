@@ -1,9 +1,7 @@
 """LoRA as PEFT's folder: its products on HuggingFace's kernels, and what PEFT computes with it."""
 
 import json
-import os
 import re
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +10,7 @@ from adapted_encoders import adapted
 from click.testing import CliRunner
 from huggingface_folders import keras_hub_is_new, write_folder
 from safetensors.numpy import load_file, save_file
+from transformers_process import transformers_states
 
 import tf_adapt as ta
 from hub_modules.load import load_module
@@ -88,22 +87,13 @@ def test_its_products_on_the_kernels_are_those_of_the_encoder(name, lora, tmp_pa
     [(name, "some") for name in ("bert", *OWN)] + [(name, "all") for name in OTHERS + OWN[:2]],
 )
 def test_peft_computes_the_same(name, lora, tmp_path):
-    python = os.environ.get("TF_ADAPT_ORACLES_PYTHON")
-    if not python:
-        pytest.skip("TF_ADAPT_ORACLES_PYTHON does not name an interpreter with peft")
     if name in OTHERS and not keras_hub_is_new():
         pytest.skip("needs keras-hub 0.32")
     folder = base(name, tmp_path / name)
     encoder = with_lora(folder, LORAS[lora])
     written = write_peft(encoder, tmp_path / "lora")
-    (tmp_path / "texts.json").write_text(json.dumps(TEXTS))
-    child = Path(__file__).parents[1] / "children" / "transformers_states.py"
-    command = [python, child, folder, tmp_path / "texts.json", tmp_path / "out.npz", written]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert not re.search("MISSING|UNEXPECTED|missing adapter", done.stderr), done.stderr[-3000:]
-    with np.load(tmp_path / "out.npz", allow_pickle=False) as theirs:
-        ids, mask, top = theirs["ids"], theirs["mask"], theirs["top"]
+    ids, mask, top, messages = transformers_states(folder, TEXTS, tmp_path, written)
+    assert not re.search("MISSING|UNEXPECTED|missing adapter", messages), messages[-3000:]
     inputs = {"input_word_ids": ids, "input_mask": mask, "input_type_ids": np.zeros_like(ids)}
     inputs = {key: array.astype("int32") for key, array in inputs.items()}
     found = encoder.native(inputs)["layers"][-1].numpy()

@@ -1,13 +1,11 @@
 """Encoders of keras-hub's layers in HuggingFace's format: read back, and by transformers."""
 
-import json
-import os
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 from huggingface_folders import FAMILIES, write_folder
+from transformers_process import transformers_states
 
 import tf_adapt as ta
 from hub_modules.load import load_module
@@ -66,19 +64,10 @@ def test_kept_layers_and_what_is_not_written(preset, tmp_path):
     ("kind", "family"), [*(("folder", f) for f in FAMILIES), *(("preset", f) for f in PRESETS)]
 )
 def test_transformers_computes_the_same(kind, family, preset, tmp_path):
-    python = os.environ.get("TF_ADAPT_ORACLES_PYTHON")
-    if not python:
-        pytest.skip("TF_ADAPT_ORACLES_PYTHON does not name an interpreter with transformers")
     folder = write_folder(family, tmp_path / "origin") if kind == "folder" else preset(family)[0]
     encoder = ta.HubEncoder(f"keras:{folder}")
     written = export_huggingface(f"keras:{folder}", tmp_path / "written")
-    (tmp_path / "texts.json").write_text(json.dumps(TEXTS))
-    child = Path(__file__).parents[2] / "children" / "transformers_states.py"
-    command = [python, child, written, tmp_path / "texts.json", tmp_path / "out.npz"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
-    with np.load(tmp_path / "out.npz", allow_pickle=False) as theirs:
-        ids, mask, top = theirs["ids"], theirs["mask"], theirs["top"]
+    ids, mask, top, _ = transformers_states(written, TEXTS, tmp_path)
     packed = {key: value.numpy() for key, value in encoder.preprocessor(TEXTS).items()}
     np.testing.assert_array_equal(ids, packed["input_word_ids"])
     found = states(encoder, packed)[-1]

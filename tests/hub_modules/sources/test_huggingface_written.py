@@ -2,9 +2,7 @@
 
 import json
 import logging
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +11,7 @@ from click.testing import CliRunner
 from made_runs import make_run
 from random_modules import write_tiny_bert
 from small_data import TASKS
+from transformers_process import transformers_states
 
 import tf_adapt as ta
 from hub_modules.huggingface_handles import pooling_texts
@@ -92,17 +91,8 @@ def test_an_added_token_that_merges_make_stays_in_the_vocabulary():
 
 @pytest.mark.oracle
 def test_transformers_computes_the_same(written, tmp_path):
-    python = os.environ.get("TF_ADAPT_ORACLES_PYTHON")
-    if not python:
-        pytest.skip("TF_ADAPT_ORACLES_PYTHON does not name an interpreter with transformers")
     encoder, folder = written
-    (tmp_path / "texts.json").write_text(json.dumps(TEXTS))
-    child = Path(__file__).parents[2] / "children" / "transformers_states.py"
-    command = [python, child, folder, tmp_path / "texts.json", tmp_path / "out.npz"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
-    with np.load(tmp_path / "out.npz", allow_pickle=False) as theirs:
-        ids, mask, top = theirs["ids"], theirs["mask"], theirs["top"]
+    ids, mask, top, _ = transformers_states(folder, TEXTS, tmp_path)
     inputs = {"input_word_ids": ids, "input_mask": mask, "input_type_ids": np.zeros_like(ids)}
     inputs = {name: array.astype("int32") for name, array in inputs.items()}
     found = encoder.native(inputs)["layers"][-1].numpy()
