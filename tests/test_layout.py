@@ -13,6 +13,7 @@ ROOMS = [
     "report",
     "training",
     "serving",
+    "light",
     "runs",
     "config",
     "models",
