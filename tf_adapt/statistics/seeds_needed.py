@@ -101,15 +101,13 @@ def _first_with_power(
     if difference < ROUNDING or not np.isfinite(parts.items):
         return None
     fewest = FEWEST_SEEDS if parts.fewer.folds == 1 else FEWEST_REPEATS
-    for number in range(fewest, most + 1):
-        shares = parts.per_seed / number
-        variance = shares.sum() + parts.items
-        if variance < ROUNDING**2:
-            return number
-        of_seeds = parts.fewer.freedom(number)
-        freedom = degrees_of_freedom(shares.sum(), parts.items, 0.0, of_seeds, items)
+    numbers = np.arange(fewest, most + 1)
+    shares = parts.per_seed.sum() / numbers
+    variance = shares + parts.items
+    with np.errstate(invalid="ignore"):  # without any variance
+        freedom = degrees_of_freedom(shares, parts.items, 0.0, parts.fewer.freedom(numbers), items)
         beyond = difference - stdtrit(freedom, 1 - level / 2) * np.sqrt(variance)
-        # The other tail is negligible at this power.
-        if ndtr(beyond / np.sqrt(max(shares.sum(), ROUNDING**2))) >= power:
-            return number
-    return None
+    # The other tail is negligible at this power.
+    chances = ndtr(beyond / np.sqrt(np.maximum(shares, ROUNDING**2)))
+    enough = numbers[(variance < ROUNDING**2) | (chances >= power)]
+    return int(enough[0]) if len(enough) else None

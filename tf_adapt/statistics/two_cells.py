@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtri, stdtr, stdtrit
 
-from tf_adapt.statistics.scores import pseudo_values, score_of
+from tf_adapt.statistics.scores import pseudo_values, score_of, sums_of
 
 # Differences of scores below this are rounding errors of their sums.
 ROUNDING = 1e-12
@@ -36,9 +36,9 @@ class CellSample:
     folds: int = 1
     shared: float = 0.0
 
-    def freedom(self, seeds: int) -> int:
-        """The degrees of freedom of the variance over so many seeds."""
-        return max(1, seeds - 1 if self.folds == 1 else seeds * (self.folds - 1))
+    def freedom(self, seeds):
+        """The degrees of freedom of the variance over so many seeds; a number or an array."""
+        return np.maximum(1, seeds - 1 if self.folds == 1 else seeds * (self.folds - 1))
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def sample_of(metric: str, statistics: np.ndarray, folds: np.ndarray | None = No
     Args:
         folds: as for `sample_of_values`.
     """
-    scores = score_of(metric, statistics.sum(axis=1))
+    scores = score_of(metric, sums_of(statistics))
     return sample_of_values(scores, pseudo_values(metric, statistics), folds)
 
 
@@ -245,12 +245,13 @@ def total_variance(seeds, items, residual):
     return seeds + items - np.minimum(np.minimum(seeds, items), residual)
 
 
-def degrees_of_freedom(seeds, by_item: float, residual: float, of_seeds: int, items: int):
+def degrees_of_freedom(seeds, by_item: float, residual: float, of_seeds, items: int):
     """The degrees of freedom of `compare_cells`.
 
     Args:
         seeds: a number or an array.
-        of_seeds: degrees of freedom of the variance over seeds, of the cell with fewer.
+        of_seeds: degrees of freedom of the variance over seeds, of the cell with fewer; a number
+            or an array.
     """
     likely = seeds * of_seeds / chdtri(of_seeds, 1 - QUANTILE)
     spread = likely**2 / of_seeds + by_item**2 / (items - 1)

@@ -42,8 +42,9 @@ def simulated(random, texts, features, behind) -> dict[str, bool | None]:
     held_out = random.permutation(texts) % 10 == 0
     before, after, truth = [], [], []
     for view in views:
-        split = np.stack([_right(random, view, labels, held_out, features) for _ in range(SEEDS)])
-        before.append(sample(split[:, held_out.nonzero()[0]]))
+        known = view[:texts], labels[:texts]
+        split = [_right(random, *known, held_out, features) for _ in range(SEEDS)]
+        before.append(sample(np.stack(split)[:, held_out]))
         answers, others = np.zeros((REPEATS, texts)), []
         for repeat, of_repeat in enumerate(folds):
             for fold in range(FOLDS):
@@ -63,7 +64,8 @@ def examples(random, count: int, behind: float) -> tuple[list[np.ndarray], np.nd
     means[:MEANS] = 0.6
     signs = (2 * labels - 1)[:, None]
     views = [
-        signs * means * (1 - lost) + random.normal(size=(count, WIDTH)) for lost in (0.0, behind)
+        (signs * means * (1 - lost) + random.normal(size=(count, WIDTH))).astype(np.float32)
+        for lost in (0.0, behind)
     ]
     # Some are hard for every cell.
     return views, np.where(random.random(count) < FLIPPED, 1 - labels, labels)
@@ -71,10 +73,13 @@ def examples(random, count: int, behind: float) -> tuple[list[np.ndarray], np.nd
 
 def _right(random, view, labels, left_out, features: int) -> np.ndarray:
     """Which answers are right, of a cell that is fitted on the examples that are not left out."""
-    hidden = np.maximum(view @ random.normal(size=(WIDTH, features)) / WIDTH**0.5, 0)
+    hidden = view @ (random.normal(size=(WIDTH, features)) / WIDTH**0.5).astype(view.dtype)
+    np.maximum(hidden, 0, out=hidden)
     train = np.flatnonzero(~left_out)
-    seen, signs = hidden[train], 2 * labels[train] - 1
-    weights = np.linalg.solve(seen.T @ seen + PENALTY * np.eye(features), seen.T @ signs)
+    seen, signs = hidden[train], (2 * labels[train] - 1).astype(view.dtype)
+    weights = np.linalg.solve(
+        seen.T @ seen + PENALTY * np.eye(features, dtype=view.dtype), seen.T @ signs
+    )
     return (hidden @ weights > 0) == labels
 
 
