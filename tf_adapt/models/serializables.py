@@ -50,7 +50,7 @@ import tf_adapt.models.signals.consistency  # noqa: F401
 import tf_adapt.models.signals.distillation  # noqa: F401
 import tf_adapt.models.signals.slice_heads  # noqa: F401
 import tf_adapt.tasks.class_metrics  # noqa: F401
+import tf_adapt.tasks.keras_kinds  # noqa: F401
 import tf_adapt.tasks.losses  # noqa: F401
 import tf_adapt.tasks.metrics  # noqa: F401
 import tf_adapt.tasks.span_f1  # noqa: F401
-import tf_adapt.tasks.task  # noqa: F401

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import keras
 from keras import ops
@@ -22,9 +21,10 @@ from tf_adapt.tasks.metrics import (
     WordAccuracy,
 )
 from tf_adapt.tasks.span_f1 import SpanF1
+from tf_adapt.tasks.task import Task
 
-if TYPE_CHECKING:  # it imports this table
-    from tf_adapt.tasks.task import Task
+# A model's config has its task.
+keras.saving.register_keras_serializable("tf_adapt")(Task)
 
 
 def as_they_are(values):
@@ -55,7 +55,7 @@ class Row:
     """
 
     loss: Callable[[], keras.losses.Loss]
-    metrics: Mapping[str, Callable[["Task"], keras.metrics.Metric]] = field(default_factory=dict)
+    metrics: Mapping[str, Callable[[Task], keras.metrics.Metric]] = field(default_factory=dict)
     outcomes: Callable = as_they_are
     of_choices: Callable = as_they_are
 

@@ -12,7 +12,7 @@ from tf_adapt.tasks.by_kind.tagging import checked_scheme
 from tf_adapt.tasks.label_counts import of_classes, of_sets
 from tf_adapt.tasks.tag_schemes import WORDS
 
-if TYPE_CHECKING:  # it imports TensorFlow, and help does not wait for NumPy
+if TYPE_CHECKING:  # it imports this table, and help does not wait for NumPy
     import numpy as np
 
     from tf_adapt.tasks.task import Task

@@ -1,19 +1,19 @@
-"""Kinds of task: the loss and the metrics that belong to each."""
+"""A task: its kind, its labels and its metric. Imports Keras for its loss and metrics alone."""
 
 from dataclasses import asdict, dataclass
-
-import keras
+from typing import TYPE_CHECKING
 
 from tf_adapt.errors import ConfigError
-from tf_adapt.tasks import keras_kinds
 from tf_adapt.tasks.arguments import refused, unchecked
 from tf_adapt.tasks.kinds import KINDS, metrics_of
 from tf_adapt.tasks.span_search import SpanSearch
 
+if TYPE_CHECKING:
+    import keras
+
 LOWER_IS_BETTER = ("perplexity",)
 
 
-@keras.saving.register_keras_serializable("tf_adapt")
 @dataclass(frozen=True)
 class Task:
     """A kind of task with its labels and its metric.
@@ -59,18 +59,22 @@ class Task:
         return KINDS[self.kind].num_outputs(self)
 
     @property
-    def loss(self) -> keras.losses.Loss:
+    def loss(self) -> "keras.losses.Loss":
         """A new loss, exact over the global batch."""
-        return keras_kinds.KINDS[self.kind].loss()
+        from tf_adapt.tasks.keras_kinds import KINDS as IN_KERAS
+
+        return IN_KERAS[self.kind].loss()
 
     @property
-    def metrics(self) -> list[keras.metrics.Metric]:
+    def metrics(self) -> "list[keras.metrics.Metric]":
         """New metrics: all of the kind, the task's own first.
 
         None for span extraction, whose scores need the texts of whole questions: see
         `tf_adapt.tasks.answer_scores`.
         """
-        made = keras_kinds.KINDS[self.kind].metrics
+        from tf_adapt.tasks.keras_kinds import KINDS as IN_KERAS
+
+        made = IN_KERAS[self.kind].metrics
         names = sorted(metrics_of(self.kind, self.scheme), key=lambda name: name != self.metric)
         return [made[name](self) for name in names if name in made]
 

@@ -21,9 +21,9 @@ from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.kinds import refuse_language_model
+from tf_adapt.runs.export_files import TASKS
 from tf_adapt.serving.exports.export import EXPORT, ServedModel
 from tf_adapt.serving.exports.model_card import CARD, shared_card
-from tf_adapt.serving.prediction.served_predictions import TASKS
 
 NAME = re.compile(r"[A-Za-z0-9_.-]+")
 

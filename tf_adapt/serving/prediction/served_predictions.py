@@ -12,9 +12,15 @@ from hub_modules.manifest import module_hash, read_manifest, verify
 from hub_modules.manifest_schemas import EXPORT
 from hub_modules.programs.saved_model import restore_program
 from hub_modules.programs.trusted import check_trusted, remember
-from hub_modules.storage.json_files import Schema, read_json
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
-from tf_adapt.runs import run_folder, run_schemas
+from tf_adapt.runs.export_files import (
+    DEFAULT,
+    TASKS,
+    ExportFile,
+    described_tasks,
+    description_file,
+    saved_task,
+)
 from tf_adapt.serving.exports.export_parts import signature_in
 from tf_adapt.serving.prediction.answers import Prediction
 from tf_adapt.serving.prediction.kinds import KINDS
@@ -22,22 +28,6 @@ from tf_adapt.serving.prediction.predict import check_numbers, predictions_of_ro
 from tf_adapt.tasks.task import Task
 
 BATCH_SIZE = 32
-DEFAULT = "serving_default"
-# In an export of several tasks, in place of `task.json`.
-TASKS = "tasks.json"
-
-
-class ExportFile(Schema):
-    """Content of an export's `task.json`: the task, and how its files are read."""
-
-    task: run_schemas.TaskArguments
-    data: dict[str, Any] | None
-
-
-class SharedExportFile(Schema):
-    """Content of `tasks.json` in an export of several tasks: by signature."""
-
-    tasks: dict[str, ExportFile]
 
 
 def predict_with_export(
@@ -107,15 +97,10 @@ def tasks_of(folder: Path) -> dict[str, tuple[Task, str | None]]:
     Raises:
         ArtifactError: the description of the tasks is damaged.
     """
-    if (folder / TASKS).is_file():
-        described = read_json(folder / TASKS, SharedExportFile).tasks
-        where = folder / TASKS
-    else:
-        where = folder / run_folder.TASK
-        described = {DEFAULT: read_json(where, ExportFile)}
+    where = description_file(folder)
     return {
         name: (saved_task(served.task, where), _dataset(served.data))
-        for name, served in described.items()
+        for name, served in described_tasks(folder).items()
     }
 
 
@@ -126,20 +111,19 @@ def _dataset(data: dict[str, Any] | None) -> str | None:
 
 def _description(folder: Path, signature: str | None) -> tuple[ExportFile, Path]:
     """Task and data of the signature, and the file that they are from."""
-    if not (folder / TASKS).is_file():
-        if signature not in (None, DEFAULT):
-            raise ConfigError(
-                f"{folder}: expected no --signature for an export of one task, got {signature!r}; "
-                "leave it out"
-            )
-        return read_json(folder / run_folder.TASK, ExportFile), folder / run_folder.TASK
-    tasks = read_json(folder / TASKS, SharedExportFile).tasks
-    if signature not in tasks:
+    tasks, where = described_tasks(folder), description_file(folder)
+    if where.name != TASKS and signature not in (None, DEFAULT):
+        raise ConfigError(
+            f"{folder}: expected no --signature for an export of one task, got {signature!r}; "
+            "leave it out"
+        )
+    name = DEFAULT if where.name != TASKS else signature
+    if name not in tasks:
         raise ConfigError(
             f"{folder}: expected --signature with one of {', '.join(tasks)}, for the export has "
             f"several tasks, got {'none' if signature is None else repr(signature)}"
         )
-    return tasks[signature], folder / TASKS
+    return tasks[name], where
 
 
 def _outputs(
@@ -170,15 +154,3 @@ def _check_shapes(task: Task, records: list, answer: dict[str, np.ndarray]) -> N
     for name, array in answer.items():
         if array.shape != expected[name]:
             raise ValueError(f"{name}: expected shape {expected[name]}, got {array.shape}")
-
-
-def saved_task(arguments: run_schemas.TaskArguments, where: Path) -> Task:
-    """The task of a run's or an export's `task.json`.
-
-    Raises:
-        ArtifactError: its values contradict each other.
-    """
-    try:
-        return Task(**arguments.model_dump())
-    except ConfigError as error:
-        raise ArtifactError(f"{where}: {error}; the file was changed: make it again") from None

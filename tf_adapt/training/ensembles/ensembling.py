@@ -19,6 +19,7 @@ from tf_adapt.runs.ensemble_folder import (
     EnsembleFile,
     EnsembleMember,
 )
+from tf_adapt.runs.export_files import saved_task
 from tf_adapt.runs.kinds import KINDS as FILES
 from tf_adapt.runs.kinds import combinations_of
 from tf_adapt.runs.prediction_files import write_predictions
@@ -26,7 +27,6 @@ from tf_adapt.runs.run_schemas import TaskArguments
 from tf_adapt.serving.prediction.ensemble import Answer, combined
 from tf_adapt.serving.prediction.predict import Prediction, to_predictions
 from tf_adapt.serving.prediction.prediction_forms import predictions_text
-from tf_adapt.serving.prediction.served_predictions import saved_task
 from tf_adapt.statistics.selection import greedy_weights
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.ensembles.ensemble_members import (

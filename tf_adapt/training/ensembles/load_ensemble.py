@@ -6,8 +6,8 @@ from pathlib import Path
 from tf_adapt.errors import ArtifactError
 from tf_adapt.runs import ensemble_folder, run_folder
 from tf_adapt.runs.ensemble_folder import ENSEMBLE, VOTES
+from tf_adapt.runs.export_files import saved_task
 from tf_adapt.serving.prediction.ensemble import Ensemble, Member
-from tf_adapt.serving.prediction.served_predictions import saved_task
 from tf_adapt.training.ensembles.ensemble_members import other_key
 from tf_adapt.training.finished.load_run import loaded_run
 from tf_adapt.training.resolving.reading import Reading

@@ -12,7 +12,7 @@ from tf_adapt.heads.size import at_most_weights
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.runs import checkpoints, run_folder, run_schemas
 from tf_adapt.runs.ensemble_folder import is_ensemble
-from tf_adapt.serving.prediction.served_predictions import saved_task
+from tf_adapt.runs.export_files import saved_task
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.resolving import run_config
 from tf_adapt.training.resolving.compiled_model import configured_model

@@ -12,10 +12,10 @@ from tf_adapt.data.splits.groups import item_groups
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import ArtifactError, DataError
 from tf_adapt.runs import run_folder
+from tf_adapt.runs.export_files import saved_task
 from tf_adapt.runs.prediction_files import read_predictions
 from tf_adapt.runs.slices import Members, Slices, checked_members, members_of
 from tf_adapt.serving.prediction.predict import Prediction
-from tf_adapt.serving.prediction.served_predictions import saved_task
 from tf_adapt.statistics.scores import item_statistics
 from tf_adapt.statistics.slices import slice_score, with_challenging
 from tf_adapt.tasks.task import Task
