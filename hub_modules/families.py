@@ -13,6 +13,8 @@ class Family:
         like: "bert" or "elmo", the family of the paper whose heads and learning rates they take.
         has_words: they return a state for each word or piece; without, one vector for a text.
         reads_both_ways: a state is of all words of its row.
+        has_directions: the first half of a state is of the words up to its own, the second half of
+            those from it on.
         is_transformer: they are transformers, natively.
         word_piece: which of a word's tokens stands for it by default: "first" or "last".
         takes: the kinds of weights that an adaptation can add to a native encoder: see
@@ -32,6 +34,7 @@ class Family:
     like: str
     has_words: bool = True
     reads_both_ways: bool = False
+    has_directions: bool = False
     is_transformer: bool = False
     word_piece: str = "first"
     takes: tuple[str, ...] = ()
@@ -65,6 +68,7 @@ FAMILIES = {
         joins_pairs=False,
         like="elmo",
         reads_both_ways=True,
+        has_directions=True,
         takes=("bottleneck",),
         reads_characters=True,
         no_engine="whose loops over the words are slower there than in TensorFlow",

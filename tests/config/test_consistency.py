@@ -63,7 +63,7 @@ REFUSED = [
     (
         {},
         TAGS | {"head": "linear_tagger"},
-        "mask, noise, adversarial for tagging, .*got 'words'",
+        "mask, noise, adversarial, views for tagging, .*got 'words'",
     ),
     ({"perturbation": "dropout"}, TAGS | {"head": "crf"}, "head: expected one without a CRF toget"),
     ({}, {"head": "concat_pooling"}, "head: expected one without batch normalisation together"),
@@ -74,6 +74,8 @@ REFUSED = [
     ({}, {"training": {"jit_compile": True}}, "jit_compile: expected false together with aux"),
     ({}, {"training": {"strategy": "multi_worker"}}, "strategy: expected null together with"),
     ({"perturbation": "adversarial"}, BFLOAT, "mixed_precision: expected null with perturbation"),
+    ({"perturbation": "views"}, {}, "expected another one for classification: views are of the"),
+    ({"perturbation": "views"}, TAGS | STILL | {"head": "linear_tagger"}, "nothing but the views"),
     ({"perturbation": "dropout"}, STILL, "expected another one with adaptation: feature_extr"),
 ]
 

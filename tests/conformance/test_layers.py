@@ -30,6 +30,7 @@ IGNORED = {
     "Standardisation": "learns nothing by gradients; see layers/test_standardisation.py",
     "ConcatPoolingHead": "has moving averages; see heads/test_concat_pooling.py",
     "Distillation": "around an encoder; see models/test_distillation.py",
+    "RestrictedViews": "of a consistency loss; see models/test_consistency.py",
     "Consistency": "of a model's own predictions; see models/test_consistency.py",
     "SliceHeads": "makes its heads like those of a model; see models/test_slice_heads.py",
     "AuxiliaryLoss": "around one of these four; see models/test_auxiliary_loss.py",

@@ -10,7 +10,7 @@ from language_models import without_dropout
 
 import tf_adapt as ta
 from hub_modules.native.given_states import PERTURBATION
-from tf_adapt.data.consistency_batches import PERTURBED, UNLABELLED
+from tf_adapt.data.consistency_batches import PERTURBED, UNLABELLED, WORDS
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.signals.consistency import Consistency
 from tf_adapt.training.resolving.compiled_model import precision
@@ -226,6 +226,56 @@ def test_words_of_a_sentence_count_and_padding_does_not(calm):
     np.testing.assert_array_equal((losses >= 0).sum(1), lengths)
 
 
+def test_four_views_of_each_word(tiny_elmo):
+    """By hand: each view reads one direction, of the word or of its neighbour; the words beyond a
+    view's reach change nothing, and the head learns nothing from them."""
+    model = made(tiny_elmo, "views", TAGS, adaptation="fine_tuning")
+    inputs, _ = first(batches(model, "views"))
+    objective, texts = model.auxiliaries[0].objective, inputs[UNLABELLED]["a"]
+    states = model.encoder(texts)["layers"][-1].numpy()
+    half = states.shape[-1] // 2
+    zeros = np.zeros_like(states[:, :1, :half])
+    views = [
+        states[..., :half],
+        states[..., half:],
+        np.concatenate([zeros, states[:, :-1, :half]], 1),
+        np.concatenate([states[:, 1:, half:], zeros], 1),
+    ]
+    wanted, real = model({"a": texts}).numpy(), inputs[WORDS].numpy()
+    expected = np.zeros(real.shape)
+    layers = zip(views, objective.views.hidden, objective.views.output_layers, strict=True)
+    for view, hidden, output in layers:
+        values = np.maximum(view @ hidden.kernel.numpy() + hidden.bias.numpy(), 0)
+        logits = values @ output.kernel.numpy() + output.bias.numpy()
+        expected += numpy_divergence(wanted, logits)
+    given = {
+        "encoder": model.encoder,
+        "outputs_of": lambda given, training: model(given, training=training),
+        "training": True,
+    }
+    with tf.GradientTape() as tape:
+        losses = objective.call(inputs, **given)
+        total = tf.reduce_sum(losses)
+    np.testing.assert_allclose(losses, np.where(real, expected, -1), atol=1e-5)
+    weights = [*model.head.trainable_weights, *objective.trainable_weights]
+    found = tape.gradient(total, weights + model.encoder.trainable_weights)
+    of_head, of_views = found[:2], found[2:18]
+    assert of_head == [None, None] and len(objective.trainable_weights) == 16
+    assert all(float(tf.reduce_max(tf.abs(one))) > 0 for one in of_views[::2])
+    assert any(one is not None for one in found[18:])
+    again = Consistency.from_config(objective.get_config())
+    assert [one.shape for one in again.weights] == [one.shape for one in objective.weights]
+
+
+def test_views_need_two_directions(calm, tiny_elmo):
+    with pytest.raises(ConfigError, match="expected a native ELMo for perturbation views, .*bert"):
+        made(calm, "views", TAGS)
+    with pytest.raises(ConfigError, match="expected a tuned encoder for perturbation views"):
+        made(tiny_elmo, "views", TAGS, adaptation="feature_extraction")
+    with pytest.raises(ConfigError, match="mask, .* or paraphrases for classification, got views"):
+        made(tiny_elmo, "views")
+
+
 @pytest.mark.slow
 def test_half_precision(tiny_bert):
     with precision("bfloat16"):
@@ -254,7 +304,11 @@ def test_what_cannot_be_consistent(tiny_bert, tiny_elmo):
             "expected a classification or tagging, .*got regression",
         ),
         (ta.Task("language_model"), "dropout", "got language_model"),
-        (TAGS, "words", "expected perturbation dropout, mask, noise or adversarial for tagging"),
+        (
+            TAGS,
+            "words",
+            "expected perturbation dropout, mask, noise, adversarial or views for tagging",
+        ),
         (TASK, "shuffling", "perturbation: expected one of dropout, .*got 'shuffling'"),
     ):
         with pytest.raises(ConfigError, match=message):

@@ -51,6 +51,12 @@ def consistency_problems(config: Config) -> Found:
             f"expected null together with auxiliary.consistency, got {config.training.strategy}; "
             "use training.devices",
         )
+    if perturbation.name == "views" and not config.adaptation.trains_encoder:
+        yield (
+            (*_HOME, "perturbation"),
+            "expected another one with adaptation: feature_extraction: nothing but the views would "
+            "learn from them, got views; tune the encoder, or take another perturbation",
+        )
     is_still = not config.adaptation.trains_encoder and config.head_dropout == 0
     if is_still and perturbation.name == "dropout":
         yield (
@@ -103,6 +109,12 @@ def _kind_problems(config: Config) -> Found:
 
 def _perturbation_of_kind(given: PerturbationConfig, kind: str) -> Found:
     fitting = KINDS[kind].perturbations
+    if given.name == "views" and not fitting:
+        yield (
+            (*_HOME, "perturbation"),
+            f"expected another one for {kind}: views are of the words of a sentence, for tagging, "
+            "got views",
+        )
     if fitting and given.name not in fitting:
         yield (
             (*_HOME, "perturbation"),

@@ -10,7 +10,7 @@ from tf_adapt.data.slices import words_of
 # Key → the message about a value that is refused, with its `{got}` and the `{kind}`.
 Refused = Mapping[KeyPath, str]
 # The perturbations that keep the words of a sentence where they are.
-IN_PLACE = ("dropout", "mask", "noise", "adversarial")
+IN_PLACE = ("dropout", "mask", "noise", "adversarial", "views")
 _CONSISTENCY = ("auxiliary", "consistency")
 
 

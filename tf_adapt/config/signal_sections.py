@@ -11,7 +11,7 @@ from tf_adapt.config.fields import VERY_MANY, Section, whole
 from tf_adapt.data.limits import MOST_TOKENS
 from tf_adapt.data.votes import AGGREGATES
 
-PERTURBATION_NAMES = ("dropout", "mask", "noise", "words", "adversarial")
+PERTURBATION_NAMES = ("dropout", "mask", "noise", "words", "adversarial", "views")
 
 
 class AuxiliaryLossConfig(Section):
@@ -37,7 +37,8 @@ class PerturbationConfig(Section):
         None, description=f"{', '.join(PERTURBATION_NAMES)}, or null with a file"
     )
     """Another draw of dropout; masked pieces; noise on the embeddings; words dropped or swapped
-    with the next one; the change of the embeddings that changes the prediction most."""
+    with the next one; the change of the embeddings that changes the prediction most; in tagging
+    with a tuned ELMo, predictions from the words on one side alone (cross-view training)."""
     file: str | None = Field(None, description="the path of a file of paraphrases, or null")
     """Paraphrases, a TSV file with the columns text and paraphrase."""
     rate: float | None = Field(

@@ -18,8 +18,8 @@ from tf_adapt.models.contrastive.contrasts import OF_LABELS, OF_SCORES, Contrast
 from tf_adapt.tasks.kinds import KINDS as KINDS_OF_TASK
 from tf_adapt.tasks.task import Task
 
-PERTURBATIONS = ("dropout", "mask", "noise", "words", "adversarial", "paraphrases")
-OF_WORDS_IN_PLACE = ("dropout", "mask", "noise", "adversarial")
+OF_TEXTS = ("dropout", "mask", "noise", "words", "adversarial", "paraphrases")
+OF_WORDS_IN_PLACE = ("dropout", "mask", "noise", "adversarial", "views")
 
 
 def any_encoder(encoder: HubEncoder) -> None:
@@ -63,7 +63,7 @@ class Row:
 
 def _classification(inputs: Callable) -> Row:
     options = ("signal_annealing",)
-    return Row(inputs, options=options, perturbations=PERTURBATIONS)
+    return Row(inputs, options=options, perturbations=OF_TEXTS)
 
 
 def _regression(inputs: Callable) -> Row:
@@ -84,7 +84,7 @@ KINDS = {
         multilabel_classification.predictions,
         multilabel_classification.combined,
         label_weights=multilabel_classification.choice_weights,
-        perturbations=PERTURBATIONS,
+        perturbations=OF_TEXTS,
     ),
     "regression": _regression(classification.text_inputs),
     "pair_classification": _classification(classification.pair_inputs),

@@ -48,6 +48,7 @@ import tf_adapt.models.multi_task_model  # noqa: F401
 import tf_adapt.models.signals.auxiliary_loss  # noqa: F401
 import tf_adapt.models.signals.consistency  # noqa: F401
 import tf_adapt.models.signals.distillation  # noqa: F401
+import tf_adapt.models.signals.restricted_views  # noqa: F401
 import tf_adapt.models.signals.slice_heads  # noqa: F401
 import tf_adapt.tasks.class_metrics  # noqa: F401
 import tf_adapt.tasks.keras_kinds  # noqa: F401

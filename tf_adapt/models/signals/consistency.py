@@ -7,12 +7,14 @@ from hub_modules.families import FAMILIES
 from tf_adapt.data.consistency_batches import PERTURBED, UNLABELLED, WORDS
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
-from tf_adapt.models.kinds import KINDS, PERTURBATIONS
+from tf_adapt.models.kinds import KINDS, OF_TEXTS, OF_WORDS_IN_PLACE
 from tf_adapt.models.signals.adversarial import EPSILON, NOISE, adversarial_perturbations, noise
 from tf_adapt.models.signals.piece_masking import mask_pieces
+from tf_adapt.models.signals.restricted_views import RestrictedViews
 from tf_adapt.tasks.divergences import consistency_losses
 from tf_adapt.tasks.task import Task
 
+PERTURBATIONS = tuple(dict.fromkeys(OF_TEXTS + OF_WORDS_IN_PLACE))
 MASKED_SHARE = 0.15
 # Relative length of a change of the embeddings, by perturbation.
 EPSILONS = {"adversarial": EPSILON, "noise": NOISE}
@@ -32,8 +34,8 @@ def consistency_objective(
     The model trains on `consistency_batches` of the same perturbation.
 
     Args:
-        perturbation: "dropout", "mask", "noise", "words", "adversarial" or "paraphrases": see
-            `Consistency`.
+        perturbation: "dropout", "mask", "noise", "words", "adversarial", "paraphrases" or "views":
+            see `Consistency`.
         temperature: divides the logits of the targets; below 1 it sharpens them; None: 1.
         confidence: texts whose largest probability is not above it do not count; None: all count.
         masked: "mask": the probability that a piece is masked.
@@ -62,9 +64,15 @@ def consistency_objective(
     if perturbation in set(PERTURBATIONS) - set(possible):
         raise ConfigError(
             f"consistency: expected perturbation {', '.join(possible[:-1])} or {possible[-1]} for "
-            f"{task.kind}, whose words stay where they are, got {perturbation}"
+            f"{task.kind}, got {perturbation}"
         )
-    return Consistency(task, perturbation, temperature, confidence, special, masked, epsilon)
+    width = None
+    if perturbation == "views":
+        _check_views(encoder)
+        width = encoder.native.states_width
+    return Consistency(
+        task, perturbation, temperature, confidence, special, masked, epsilon, views_width=width
+    )
 
 
 def check_dropout(encoder: HubEncoder, head: keras.layers.Layer) -> None:
@@ -108,6 +116,20 @@ def _check_embeddings(encoder: HubEncoder, perturbation: str) -> None:
         )
 
 
+def _check_views(encoder: HubEncoder) -> None:
+    if encoder.execution != "native" or not FAMILIES[encoder.family].has_directions:
+        raise ConfigError(
+            "consistency: expected a native ELMo for perturbation views, each half of whose states "
+            f"has read one side of a word, got module {encoder.handle} (family {encoder.family}, "
+            f"execution {encoder.execution}); take another perturbation"
+        )
+    if not encoder.trainable:
+        raise ConfigError(
+            "consistency: expected a tuned encoder for perturbation views, which nothing else "
+            "would learn from, got a frozen one; take another adaptation or perturbation"
+        )
+
+
 @keras.saving.register_keras_serializable("tf_adapt")
 class Consistency(keras.layers.Layer):
     """`m · KL(p̃ ‖ q)` for each unlabelled text, in tagging for each word.
@@ -115,7 +137,8 @@ class Consistency(keras.layers.Layer):
     p̃ are the probabilities of a text, of logits divided by the temperature, without gradient; q
     those of its perturbation; m is 1 where the largest probability (at temperature 1) is above the
     confidence, else 0. For sets of labels KL and m are of each label's two outcomes, and m · KL is
-    averaged over the labels. Both predictions are made with dropout.
+    averaged over the labels. Both predictions are made with dropout. Of views the loss is the sum
+    over four predictions q, and p̃ is made without dropout.
 
     The perturbation is
 
@@ -124,20 +147,24 @@ class Consistency(keras.layers.Layer):
     - noise: normally distributed noise on the embeddings, of a given length;
     - words, paraphrases: other texts, which are among the inputs;
     - adversarial: the direction in which the embeddings change the prediction most
-      (`tf_adapt.models.signals.adversarial`).
+      (`tf_adapt.models.signals.adversarial`);
+    - views: no other text, but predictions from a part of what the encoder has read
+      (`tf_adapt.models.signals.restricted_views`), by layers of this one's own.
 
     Shapes: inputs `{"unlabelled": {"a": …}}` beside the labelled ones, of words and paraphrases
     also `perturbed` → `[texts]`, tagging `[texts, words]`, float32, −1 at padding.
 
     Args:
         special_token_ids: of the preprocessor, for masking.
+        views_width: with views: of the encoder's states.
         seed: of the random numbers, whose state is saved with the weights; None: a random one.
 
     Raises:
         ConfigError: a value is out of its range.
 
     Source: Xie et al. 2019, "Unsupervised Data Augmentation for Consistency Training"; Miyato et
-    al. 2016, "Adversarial Training Methods for Semi-Supervised Text Classification".
+    al. 2016, "Adversarial Training Methods for Semi-Supervised Text Classification"; Clark et al.
+    2018, "Semi-Supervised Sequence Modeling with Cross-View Training".
     """
 
     def __init__(
@@ -150,6 +177,7 @@ class Consistency(keras.layers.Layer):
         masked: float = MASKED_SHARE,
         epsilon: float | None = None,
         seed: int | None = None,
+        views_width: int | None = None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -176,6 +204,8 @@ class Consistency(keras.layers.Layer):
         self.masked = masked
         self.epsilon = EPSILONS.get(perturbation) if epsilon is None else epsilon
         self.seed = seed
+        self.views_width = views_width
+        self.views = views_width and RestrictedViews(task.num_outputs, views_width, name="views")
         self.seeds = keras.random.SeedGenerator(seed)
         self.mean_loss = keras.metrics.Mean("consistency_loss")
         self.confident = None if confidence is None else keras.metrics.Mean("confident")
@@ -189,7 +219,8 @@ class Consistency(keras.layers.Layer):
                 "those of tf_adapt.consistency_batches"
             )
         texts, words = inputs[UNLABELLED], inputs.get(WORDS)
-        wanted = ops.stop_gradient(outputs_of(texts, training))
+        of_views = self.views is not None
+        wanted = ops.stop_gradient(outputs_of(texts, training and not of_views))
         if self.perturbation in ("words", "paraphrases"):
             texts = inputs[PERTURBED]
         elif self.perturbation == "mask":
@@ -201,13 +232,18 @@ class Consistency(keras.layers.Layer):
             texts = adversarial_perturbations(
                 self.task, texts, encoder, outputs_of, seed, self.epsilon, words
             )
-        given = outputs_of(texts, training)
+        if of_views:
+            given = self.views(encoder(texts["a"], training=training)["layers"][-1])
+        else:
+            given = [outputs_of(texts, training)]
         if words is not None:
             # Logits at padding, even NaN, must not affect the gradient.
-            wanted, given = (ops.where(words[..., None], tensor, 0.0) for tensor in (wanted, given))
-        losses, confident = consistency_losses(
-            self.task, wanted, given, self.temperature, self.confidence
-        )
+            wanted, *given = (ops.where(words[..., None], some, 0.0) for some in (wanted, *given))
+        found = [
+            consistency_losses(self.task, wanted, one, self.temperature, self.confidence)
+            for one in given
+        ]
+        losses, confident = sum(losses for losses, _ in found), found[0][1]
         real = ops.ones_like(losses, dtype="bool") if words is None else words
         self._show(losses, confident, ops.cast(real, "float32"))
         return ops.where(real, losses, -1.0)
@@ -237,6 +273,7 @@ class Consistency(keras.layers.Layer):
             "masked": self.masked,
             "epsilon": self.epsilon,
             "seed": self.seed,
+            "views_width": self.views_width,
         }
 
     @classmethod
