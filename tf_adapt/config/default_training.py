@@ -26,10 +26,10 @@ from tf_adapt.tasks.kinds import KINDS, Row
 # configs/quickstart.yaml, 3e-3 of configs/small, 1e-3 of configs/paper; ELMo 🔥 3e-3 of
 # configs/names.yaml, 1e-3 of configs/small, 3e-4 of configs/paper; BERT 🔥 3e-4 (bert_small) and
 # 1e-4 (MiniLM) of configs/small, 3e-5 (BERT-base) of configs/paper; adapters 3e-3 (ELMo) and 1e-3
-# (BERT) of docs/results.md, and the next step down; LoRA 5e-4 of microsoft/LoRA for RoBERTa-base,
-# and higher for smaller models; BitFit 1e-3 of its published code, and around it. A linear head on
-# ❄ needs higher rates: 3e-2 to 3e-3 are within some points of each other, 1e-3 is up to 12 points
-# worse on pairs (`python -m benchmarks.frozen_reading`, scores on dev).
+# (BERT) of docs/results_earlier.md, and the next step down; LoRA 5e-4 of microsoft/LoRA for
+# RoBERTa-base, and higher for smaller models; BitFit 1e-3 of its published code, and around it. A
+# linear head on ❄ needs higher rates: 3e-2 to 3e-3 are within some points of each other, 1e-3 is up
+# to 12 points worse on pairs (`python -m benchmarks.frozen_reading`, scores on dev).
 _FROZEN, _ADAPTERS = (6.0e-3, 3.0e-3, 1.0e-3), (3.0e-3, 1.0e-3, 3.0e-4)
 # Contrastive tuning: SetFit's 2e-5, and around it; an epoch of it has 40 pairs for each text.
 _CONTRASTIVE, CONTRASTIVE_EPOCHS = (5.0e-5, 2.0e-5, 1.0e-5), 1
