@@ -31,12 +31,12 @@ PAGES = {
 # Blocks below a line `<!-- not run: REASON -->`, by page: how many for which reason.
 NOT_RUN = {
     "guide_devices": {"needs other machines": 1, "needs Slurm": 1},
-    "guide_encoders": {
+    "guide_memory_speed": {"needs the package openvino": 1},
+    "guide_modules": {
         "needs network": 3,
         "takes hours": 1,
         "needs PyTorch and fast.ai's files": 1,
     },
-    "guide_memory_speed": {"needs the package openvino": 1},
     "guide_serving": {"needs a container": 1, "needs a server": 2},
     "guide_signal": {"needs finished runs": 1},
 }
