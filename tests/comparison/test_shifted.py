@@ -22,7 +22,7 @@ from tf_adapt.comparison.verdict.interim_analyses import analyses_at
 from tf_adapt.comparison.verdict.verdict import verdict
 from tf_adapt.config.paths import named_paths
 from tf_adapt.data.splits.read_splits import load_splits
-from tf_adapt.errors import ConfigError, DataError
+from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.report.content import to_json
 from tf_adapt.report.markdown import to_markdown
 from tf_adapt.report.sections import sections
@@ -116,6 +116,9 @@ def test_tuned_wins_at_home_and_loses_abroad(compared, tmp_path):
     assert sorted(answers) == ["answers.elsewhere.jsonl.gz", FILE, "answers.there.jsonl.gz"]
     again = rescored(content, read_answers(tmp_path / FILE))
     assert read_shifted(tmp_path, again, answers[FILE]).shifted == content.shifted
+    write_answers(answers[FILE], tmp_path / "answers.there.jsonl.gz")
+    with pytest.raises(ArtifactError, match="answers.there.* the 60 scored examples of the r"):
+        read_shifted(tmp_path, again, answers[FILE])
     json.dumps(to_json(content), allow_nan=False)
     ahead = replace(content, shifted=[replace(there, pairs=content.pairs)])
     assert "on there it is ahead of elmo_small with feature_extraction" in verdict(ahead).sentence
@@ -176,7 +179,7 @@ def test_a_run_answers_in_every_domain(write_config, tmp_path):
     """Real runs, from the command line's config to the report."""
     source = load_splits(load_comparison(write_config()).data)
     rows = [(one.text_a, one.label) for one in source.examples["test"]][:24]
-    lines = "".join(f"{label}\t{text}\n" for text, label in rows)
+    lines = "".join(f"{label}\twell , {text}\n" for text, label in rows)
     (tmp_path / "abroad.tsv").write_text("label\ttext\n" + lines, "utf-8")
     path = write_config(
         data={"shifted": {"abroad": str(tmp_path / "abroad.tsv")}},

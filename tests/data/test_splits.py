@@ -66,6 +66,10 @@ def test_a_split_of_a_named_dataset_is_no_other_domain(tmp_path):
             with pytest.raises(ConfigError, match=f"data.shifted.there: .* of data.{split}, got"):
                 load_splits(DatasetConfig(**named, held_out=held_out, shifted=shifted))
     shifted = {"there": str(tmp_path / "there.tsv")}
+    write(tmp_path, **{"there.tsv": "sentence\tlabel\nbad good\t0\ngood\t1\nnew\t1\n"})
+    with pytest.raises(ConfigError, match="of data.train, got 2 of 3 that are among them; give it"):
+        load_splits(DatasetConfig(**named, shifted=shifted))
+    write(tmp_path, **{"there.tsv": "sentence\tlabel\nbad good\t0\nother\t1\n"})
     found = load_splits(DatasetConfig(**named, shifted=shifted))
     assert len(found.examples["shifted/there"]) == 2
 

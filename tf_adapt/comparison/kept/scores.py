@@ -28,13 +28,21 @@ def read_rescored(folder: Path) -> tuple[Content, KeptAnswers]:
         ArtifactError: as `read_content` and `read_answers`; the two are not of one comparison.
     """
     content, answers = read_content(folder), read_answers(folder / FILE)
-    examples = content.examples[content.scored_on]
+    check_answers(folder / FILE, answers, content, content.examples[content.scored_on])
+    return rescored(content, answers), answers
+
+
+def check_answers(path: Path, answers: KeptAnswers, content: Content, examples: int) -> None:
+    """Checks that answers are of the cells and of so many scored examples.
+
+    Raises:
+        ArtifactError: they are of another comparison.
+    """
     if set(answers.cells) - {cell.id for cell in content.cells} or len(answers.gold) != examples:
         raise ArtifactError(
-            f"{folder / FILE}: expected answers of the cells and the {examples} scored examples of "
-            "the report beside it, got others; take both from one comparison"
+            f"{path}: expected answers of the cells and the {examples} scored examples of the "
+            "report beside it, got others; take both from one comparison"
         )
-    return rescored(content, answers), answers
 
 
 def rescored(content: Content, answers: KeptAnswers) -> Content:

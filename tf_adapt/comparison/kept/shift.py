@@ -8,6 +8,7 @@ import numpy as np
 
 from tf_adapt.comparison.kept.answers import KeptAnswers, file_of_domain, read_answers
 from tf_adapt.comparison.kept.scores import (
+    check_answers,
     constant_statistics,
     folds_of_items,
     of_items,
@@ -61,15 +62,20 @@ def read_shifted(folder: Path, content: Content, home: KeptAnswers) -> Content:
     """The content with the scores and tests of its domains computed anew from their answers.
 
     Raises:
-        ArtifactError: as `read_answers`.
+        ArtifactError: as `read_answers`; they are not of this comparison.
     """
     if not content.shifted:
         return content
     domains = content.shifted
+    abroad = {}
+    for one in domains:
+        path = folder / file_of_domain(one.name)
+        abroad[one.name] = read_answers(path)
+        check_answers(path, abroad[one.name], content, one.examples)
     found = shifted_domains(
         content,
         home,
-        {one.name: read_answers(folder / file_of_domain(one.name)) for one in domains},
+        abroad,
         {one.name: one.description for one in domains},
         {one.name: one.overlap_with_train for one in domains},
     )

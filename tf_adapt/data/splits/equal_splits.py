@@ -1,4 +1,4 @@
-"""Splits of a user's data that hold the same texts: their scores are not those of new ones."""
+"""Splits that hold the same texts: their scores are not those of new ones."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -17,28 +17,43 @@ def check_distinct(
 ) -> None:
     """Checks that no two splits have the same texts, in whatever order.
 
-    Dev may be train, which some want for a look at overfitting: a warning is logged.
+    Of a shifted split at most half the texts may be in another one; a comparison says how many are
+    in train. Dev may be train, which some want for a look at overfitting: a warning is logged.
 
     Args:
         scored: the split that plays test; with `held_out` it is dev.
 
     Raises:
-        ConfigError: the scored split is one that trains or chooses epochs.
+        ConfigError: the scored split is one that trains or chooses epochs, or most of a shifted
+            split is in another one.
     """
     names = [name for name in ("train", "dev", "test") if name in examples]
     names += shifted_splits(examples)
     for other, split in combinations(names, 2):
         one, two = examples[split], examples[other]
+        if split in shifted_splits(names):
+            _check_new(split, one, other, two)
         if len(one) != len(two) or _contents(one) != _contents(two):
             continue
         key, as_key = split.replace("/", "."), other.replace("/", ".")
         what = f"data.{key}: expected other examples than those of data.{as_key}, got the same"
-        if split == scored or split in shifted_splits(names):
+        if split == scored:
             raise ConfigError(
                 f"{what}, whose scores say nothing about new examples; leave data.{key} out, or "
                 f"give data.{as_key} a file of its own"
             )
         _log.warning("%s: scores and chosen epochs are not those of new examples", what)
+
+
+def _check_new(split: str, examples: Sequence, other: str, others: Sequence) -> None:
+    contents, seen = _contents(examples), set(_contents(others))
+    known = sum(content in seen for content in contents)
+    if known > len(contents) / 2:
+        key, as_key = split.replace("/", "."), other.replace("/", ".")
+        raise ConfigError(
+            f"data.{key}: expected other examples than those of data.{as_key}, got {known} of "
+            f"{len(contents)} that are among them; give it a file of another domain"
+        )
 
 
 def _contents(examples: Sequence) -> list[str]:
