@@ -20,6 +20,7 @@ class Family:
         takes: the kinds of weights that an adaptation can add to a native encoder: see
             `hub_modules.native.added.settings`.
         takes_token: each row can end in a classification token.
+        generates: they can continue a text, natively, with `step`.
         reads_characters: they read the characters of words, and have no vocabulary.
         program_takes_texts: the program of a module takes texts, and gives not every layer.
         first_state: what the first state is of, if it is the same for every text; else empty.
@@ -39,6 +40,7 @@ class Family:
     word_piece: str = "first"
     takes: tuple[str, ...] = ()
     takes_token: bool = False
+    generates: bool = False
     reads_characters: bool = False
     program_takes_texts: bool = False
     first_state: str = ""
@@ -83,6 +85,7 @@ FAMILIES = {
         is_transformer=True,
         takes=("bottleneck", "lora"),
         takes_token=True,
+        generates=True,
     ),
     "modern_bert": Family(
         joins_pairs=True,

@@ -18,6 +18,7 @@ ROOMS = [
     "config",
     "models",
     "adaptation",
+    "generation",
     "encoder",
     "heads",
     "data",

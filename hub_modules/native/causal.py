@@ -104,7 +104,7 @@ class CausalEncoder(TransformerEncoder):
         before = ops.shape(cache["mask"])[1]
         seen = ops.concatenate([cache["mask"], mask], axis=1)
         positions = ops.maximum(ops.cumsum(ops.cast(seen, "int32"), axis=1) - 1, 0)[:, before:]
-        visible = _not_later(seen)[:, before:]
+        visible = _not_later(seen, before)
         states = self.embeddings(
             inputs["input_word_ids"], positions, inputs.get("input_type_ids"), training=False
         )
@@ -141,7 +141,8 @@ def last_states(states, mask):
     return tf.gather(states, last, batch_dims=1)
 
 
-def _not_later(mask):
-    """Which positions each one attends to: `[batch, time] bool` → `[batch, time, time] bool`."""
+def _not_later(mask, first=0):
+    """Which positions each one from `first` on attends to: `[batch, time] bool` →
+    `[batch, time − first, time] bool`."""
     places = ops.arange(ops.shape(mask)[1])
-    return ops.logical_and(places[None, :] <= places[:, None], mask[:, None, :])
+    return ops.logical_and(places[None, :] <= places[first:, None], mask[:, None, :])

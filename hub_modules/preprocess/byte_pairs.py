@@ -1,5 +1,6 @@
 """Byte-pair encoding in the graph: a word's bytes are merged pair by pair, as GPT-2's."""
 
+import functools
 from collections.abc import Mapping, Sequence
 
 import tensorflow as tf
@@ -129,6 +130,19 @@ def byte_signs() -> list[str]:
     seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     hidden = [byte for byte in range(256) if byte not in seen]
     return [chr(byte) if byte in seen else chr(256 + hidden.index(byte)) for byte in range(256)]
+
+
+@functools.cache
+def _byte_of_sign() -> dict[str, int]:
+    return {sign: number for number, sign in enumerate(byte_signs())}
+
+
+def piece_bytes(piece: str) -> bytes:
+    """The bytes of a text that a piece of a vocabulary stands for."""
+    bytes_of = _byte_of_sign()
+    if all(sign in bytes_of for sign in piece):
+        return bytes(bytes_of[sign] for sign in piece)
+    return piece.encode("utf-8")  # a token that was added to the vocabulary
 
 
 def _in_parts(ids: tf.RaggedTensor) -> tf.RaggedTensor:

@@ -1,10 +1,12 @@
 """A causal transformer's inputs: byte-level BPE ids, packed texts, each word's first piece."""
 
+import functools
 from collections.abc import Sequence
 
+import numpy as np
 import tensorflow as tf
 
-from hub_modules.preprocess.byte_pairs import BytePairTokenizer
+from hub_modules.preprocess.byte_pairs import BytePairTokenizer, piece_bytes
 from hub_modules.preprocess.pieces import PiecePreprocessor
 
 END = "<|endoftext|>"
@@ -50,6 +52,21 @@ class CausalPreprocessor(PiecePreprocessor):
         self.classification_id = None
         if classification_token:
             self.classification_id = len(vocabulary) if rows is None else rows
+        self._vocabulary = np.array(vocabulary, dtype=object)
+
+    @functools.cached_property
+    def _bytes(self) -> np.ndarray:
+        """Of each piece; of ids behind the vocabulary, and of END, none."""
+        pieces = [b"" if piece == END else piece_bytes(piece) for piece in self._vocabulary]
+        return np.array([*pieces, b""], dtype=object)
+
+    def detokenize(self, ids: tf.Tensor) -> tf.Tensor:
+        """`[batch, time] int32` → texts `[batch] string`, in which special tokens leave no trace.
+
+        Bytes that are no character may be at the begin and the end of a text that was cut there.
+        """
+        known = tf.minimum(ids, len(self._vocabulary))
+        return tf.strings.reduce_join(tf.gather(tf.constant(self._bytes), known), axis=-1)
 
     def pack(self, segments: list[tf.RaggedTensor], length: int | None = None) -> dict:
         """`<|endoftext|> a <|endoftext|>`, pairs with ` b <|endoftext|>` behind; the last token is

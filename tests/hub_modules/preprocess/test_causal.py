@@ -32,6 +32,13 @@ def test_merges_in_their_order(preprocessor):
         assert preprocessor.tokenize([text]).to_list() == [letters(pieces)]
 
 
+def test_texts_come_back_from_their_pieces(preprocessor):
+    texts = ["abc aaab  a\n\tx", "naïve 你好 😀", "\x7f\x01", ""]
+    ids = preprocessor(texts)["input_word_ids"]
+    found = preprocessor.detokenize(tf.concat([ids, tf.fill([4, 1], TOKEN)], axis=1))
+    assert [text.decode() for text in found.numpy()] == texts
+
+
 def test_texts_in_a_row(preprocessor):
     found = preprocessor(["ab", "", "aa a"])
     assert found["input_word_ids"].numpy().tolist() == [

@@ -1,0 +1,1 @@
+"""Text from a language model: greedy, by sampling, by beam search, with cached keys and values."""
