@@ -30,6 +30,7 @@ PAGES = {
 }
 # Blocks below a line `<!-- not run: REASON -->`, by page: how many for which reason.
 NOT_RUN = {
+    "guide_comparing": {"takes minutes": 1},
     "guide_devices": {"needs other machines": 1, "needs Slurm": 1},
     "guide_memory_speed": {"needs the package openvino": 1},
     "guide_modules": {
@@ -38,7 +39,7 @@ NOT_RUN = {
         "needs PyTorch and fast.ai's files": 1,
     },
     "guide_serving": {"needs a container": 1, "needs a server": 2},
-    "guide_signal": {"needs finished runs": 1},
+    "guide_ensembles": {"needs finished runs": 1},
 }
 _BLOCK = re.compile(
     r"(?:^<!-- not run: ([^\n]+) -->\n)?^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE
