@@ -47,6 +47,15 @@ def has_gpu(root: Path = ROOT) -> bool:
     return bool(gpus(root))
 
 
+def process_seconds(root: Path = ROOT) -> float:
+    """Seconds since this process was started; 0 where that is not known."""
+    fields = _read(root / "proc" / "self" / "stat").rpartition(")")[2].split()
+    up = _read(root / "proc" / "uptime").split()
+    if len(fields) < 20 or not up:
+        return 0.0
+    return max(0.0, float(up[0]) - int(fields[19]) / os.sysconf("SC_CLK_TCK"))
+
+
 def _control_groups(root: Path, controller: str) -> Iterator[Path]:
     """The folders of Linux' control groups (versions 1 and 2) that limit this process."""
     for line in _read(root / "proc" / "self" / "cgroup").splitlines():

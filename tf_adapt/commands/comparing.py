@@ -43,6 +43,12 @@ UNDECIDED = 6
     "partition=gpu,time=120 (minutes); DIR is on a shared file system.",
 )
 @click.option(
+    "--minutes",
+    type=float,
+    help="A budget: cells are screened by seeds that are not scored, and dropped; at least ❄'s "
+    "best, 🔥's best and the best other are scored and tested.",
+)
+@click.option(
     "--cache", type=PATH, metavar="DIR", help="Keeps the features of frozen encoders for others."
 )
 @click.option(
@@ -69,6 +75,7 @@ def compare(
     jobs: int | None,
     gpus_per_run: float | None,
     slurm: str | None,
+    minutes: float | None,
     cache: str | None,
     export_anyway: bool,
     final: bool,
@@ -87,21 +94,38 @@ def compare(
 
     check_out(out, dry_run)
     comparison = load_comparison(config, overrides, seeds)
+    options = _options("--slurm", slurm)
+    if minutes is not None:
+        comparison = _within(minutes, comparison, options)
     if dry_run:
         start_tensorflow()
         _show_cells(comparison, as_json)
         return 0
+    from hub_modules.storage.machine import process_seconds
+    from tf_adapt.comparison.budget.clock import Clock
     from tf_adapt.comparison.comparing import compare as compare_cells
     from tf_adapt.comparison.execution.executors import Resources, check_gpus_per_run
     from tf_adapt.report.content import to_json
     from tf_adapt.report.lines import comparison_lines
 
     check_gpus_per_run("--gpus-per-run", gpus_per_run)
-    resources = Resources(jobs, gpus_per_run, _options("--slurm", slurm))
+    resources = Resources(jobs, gpus_per_run, options)
     command = shlex.join(["tf-adapt", *sys.argv[1:]])
-    content = compare_cells(comparison, out, resources, cache, command, export_anyway, final)
+    clock = None if minutes is None else Clock(minutes, process_seconds())
+    content = compare_cells(comparison, out, resources, cache, command, export_anyway, final, clock)
     print_result(to_json(content), comparison_lines(content, out), as_json)
     return UNDECIDED if strict and not content.verdict.decided else 0
+
+
+def _within(minutes: float, comparison, slurm):
+    """The comparison with a budget, where it can have one."""
+    from dataclasses import replace
+
+    from tf_adapt.comparison.budget.checks import check_budget, check_minutes
+
+    check_minutes("--minutes", minutes)
+    check_budget("--minutes", comparison, slurm)
+    return replace(comparison, minutes=minutes)
 
 
 def _options(name: str, text: str | None) -> dict[str, str | int] | None:

@@ -1,9 +1,13 @@
 """Runs a whole comparison: from a config and a folder to runs, tests, verdict, report, export."""
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from tf_adapt.comparison.budget.budgeted import Budgeted
+from tf_adapt.comparison.budget.clock import Clock
+from tf_adapt.comparison.budget.results import screened
 from tf_adapt.comparison.cell_results import SCORED_ON
 from tf_adapt.comparison.diagnosis.diagnosing import kept_diagnosis
 from tf_adapt.comparison.execution.display import Display
@@ -13,6 +17,7 @@ from tf_adapt.comparison.execution.running import run_all
 from tf_adapt.comparison.extending import extend, outcomes_of
 from tf_adapt.comparison.inputs import check_new_students, checked_splits, input_hashes
 from tf_adapt.comparison.plan.cells import Comparison
+from tf_adapt.comparison.plan.sizes import known_sizes
 from tf_adapt.comparison.record import as_begun, begin, is_begun, read_record, write_record
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.verdict.interim_analyses import (
@@ -36,6 +41,7 @@ def compare(
     command: str = "",
     export_anyway: bool = False,
     final: bool = False,
+    clock: Clock | None = None,
 ) -> Content:
     """Trains all unfinished runs, tests, writes the report and returns its content.
 
@@ -55,6 +61,7 @@ def compare(
         command: the command line, for the report.
         export_anyway: exports even if no cell is shown to be above the baseline.
         final: one analysis at the whole level of 5 %, after which nothing may be added.
+        clock: of a comparison within minutes; by default it begins now.
 
     Raises:
         ConfigError: the folder belongs to another comparison; as `known_sizes`,
@@ -78,14 +85,22 @@ def compare(
         with Interruption(), Display(SCORED_ON) as display:
             features = Path(kept or out / "features").absolute()
 
-            def run(outcomes: Outcomes) -> None:
+            def run(outcomes: Outcomes, until: Callable[[], bool] | None = None) -> int:
                 unfinished, threads = outcomes.unfinished_cells(), comparison.threads
                 executor = executor_for(
                     resources or Resources(), unfinished, threads, comparison.devices, features
                 )
-                run_all(outcomes, executor, display)
+                display.begin()
+                processes = executor.room
+                run_all(outcomes, executor, display, until)
+                return processes
 
-            extend(comparison, splits, out, run, display.say_once)
+            available = known_sizes(comparison.sizes, len(splits.examples["train"]))[-1]
+            if comparison.minutes is None:
+                extend(comparison, splits, out, run, display.say_once)
+            elif not any(analysis.final for analysis in past):
+                clock = clock or Clock(comparison.minutes)
+                Budgeted(comparison, out, available, clock, run, display.say_once).train()
             outcomes = outcomes_of(comparison, out)
             run(outcomes)
             display.say_once("tests, verdict, report, export")
@@ -94,7 +109,8 @@ def compare(
             content, answers = results(
                 outcomes, splits, analyses, data=data, machine=machine, command=command
             )
-            content = replace(content, diagnosis=kept_diagnosis(content, out))
+            of_budget = screened(comparison, out, available)
+            content = replace(content, diagnosis=kept_diagnosis(content, out), budget=of_budget)
             content = _judged(outcomes, content, analyses)
             content = reported(outcomes, splits, content, answers, export_anyway, run)
         if kept is None:

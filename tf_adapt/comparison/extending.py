@@ -14,6 +14,7 @@ import numpy as np
 
 from tf_adapt.comparison.baseline import baseline_of
 from tf_adapt.comparison.baselines.references import dev_scores
+from tf_adapt.comparison.budget.progress import decided, read_progress
 from tf_adapt.comparison.cell_results import CHOSEN_ON, dev_curve, tried_rates
 from tf_adapt.comparison.execution.fold_outcomes import FoldOutcomes
 from tf_adapt.comparison.execution.outcomes import Outcomes
@@ -65,8 +66,10 @@ def extend(
 
 
 def outcomes_of(comparison: Comparison, out: Path) -> Outcomes:
-    """The runs of a comparison, with what was added to it by the record of its folder."""
+    """The runs of a comparison, with what was added to it by the record of its folder; within
+    minutes those of its finalists."""
     outcomes = FoldOutcomes if comparison.folds else Outcomes
+    comparison = decided(comparison, read_progress(out))
     return outcomes(extended(comparison, _read_extensions(read_record(out)["extended"])), out)
 
 

@@ -13,6 +13,8 @@ from hub_modules.storage import records
 from hub_modules.storage.files import sha256
 from hub_modules.storage.strict_yaml import KeyPath, read_yaml
 from tf_adapt.comparison import comparing, record
+from tf_adapt.comparison.budget.checks import check_budget, check_minutes
+from tf_adapt.comparison.budget.clock import Clock
 from tf_adapt.comparison.comparison_result import ComparisonResult
 from tf_adapt.comparison.execution.executors import Resources, check_gpus_per_run
 from tf_adapt.comparison.extending import outcomes_of
@@ -40,6 +42,7 @@ def compare(
     search: Mapping[str, Any] | None = None,
     gpus_per_run: float | None = None,
     slurm: Mapping[str, Any] | None = None,
+    minutes: float | None = None,
     export_anyway: bool = False,
     final: bool = False,
 ) -> ComparisonResult:
@@ -82,6 +85,8 @@ def compare(
         gpus_per_run: by default as many as training.devices, else 1; 0.5 lets two runs share one.
         slurm: options of `sbatch` (`{"partition": "gpu", "time": 120}`, minutes): runs are jobs of
             a Slurm cluster.
+        minutes: a budget, from this call on: cells are screened and dropped, the best are scored;
+            see `tf-adapt compare --minutes`.
         export_anyway: exports even if no cell is shown to be above the baseline.
         final: one analysis at the whole level of 5 %, after which nothing may be added.
 
@@ -92,6 +97,10 @@ def compare(
         ArtifactError, TrainingError: a run failed; the folder holds other files.
         KeyboardInterrupt: once the runs have saved their state; the same call resumes them.
     """
+    clock = None
+    if minutes is not None:
+        check_minutes("minutes", minutes)
+        clock = Clock(minutes)
     resources = _resources(jobs, gpus_per_run, slurm)
     out = Path(out).absolute()
     content, where, locations = _read(config)
@@ -101,10 +110,14 @@ def compare(
     if texts and isinstance(content, dict):
         content = content | {"data": _data_section(content, texts, kind, where, out)}
     comparison = comparison_from(content, where, locations, seeds=seeds)
+    if minutes is not None:
+        check_budget("minutes", comparison, slurm)
+        comparison = replace(comparison, minutes=float(minutes))
     is_own = bool(texts) or isinstance(config, Mapping) or search is not None
     path = out / record.CONFIG if is_own else config
     command = ["tf-adapt", "compare", str(path), "--out", str(out)]
     command += [] if seeds is None else ["--seeds", str(seeds)]
+    command += [] if minutes is None else ["--minutes", f"{minutes:g}"]
     command += ["--export-anyway"] if export_anyway else []
     command += ["--final"] if final else []
     if texts:
@@ -117,6 +130,7 @@ def compare(
         command=shlex.join(command),
         export_anyway=export_anyway,
         final=final,
+        clock=clock,
     )
     if is_own:
         with run_folder.locked(out):

@@ -5,6 +5,7 @@ from typing import Any
 from rich.table import Table
 
 from hub_modules.storage.strict_yaml import float_text
+from tf_adapt.comparison.budget.planned import budget_lines
 from tf_adapt.comparison.plan.design_power import power_lines
 from tf_adapt.comparison.plan.expected_costs import ExpectedCosts, costs_lines
 from tf_adapt.comparison.search.section import NO_PRUNER
@@ -36,6 +37,7 @@ def lines(plan: dict[str, Any]) -> list[str]:
         *_reads(plan),
         *_not_kept(plan),
         *(f"trains first, once: {path}" for path in plan.get("first", ())),
+        *_within_minutes(plan),
         f"runs: {plan['runs']} = {_firsts(plan)}{counted(len(plan['cells']), 'cell')} × "
         f"{_sizes(plan)}{_runs_of_a_cell(plan)}",
         *([_MAY_EXTEND] if plan["extend"] else []),
@@ -47,6 +49,13 @@ def lines(plan: dict[str, Any]) -> list[str]:
     ]
 
 
+def _within_minutes(plan: dict[str, Any]) -> list[str]:
+    """What a budget allows; what follows is then what all of it would take."""
+    if "budget" not in plan:
+        return []
+    return [*budget_lines(plan["budget"], plan["folds"]), "without --minutes:"]
+
+
 def _disk(plan: dict[str, Any]) -> float:
     """Bytes of the runs' checkpoints, each with Adam's two slots for each trained weight."""
     counts = [cell["parameters"] for cell in plan["cells"]]
@@ -55,9 +64,10 @@ def _disk(plan: dict[str, Any]) -> float:
 
 
 def _power(plan: dict[str, Any]) -> list[str]:
-    repeats = len(plan["seeds"])
+    budget = plan.get("budget", {})
+    repeats = budget.get("seeds", len(plan["seeds"]))
     design = Design(repeats * max(1, plan["folds"]), repeats, plan["items"])
-    return power_lines(design, len(plan["cells"]))
+    return power_lines(design, budget.get("finalists", len(plan["cells"])))
 
 
 def _slices(plan: dict[str, Any]) -> list[str]:

@@ -57,11 +57,27 @@ class _Look(Schema):
     final: bool = False
 
 
+class _Rung(Schema):
+    rates: dict[str, list[float]]
+    ended: float | None
+
+
+class _Budget(Schema):
+    minutes: float
+    used: float = Field(ge=0)
+    processes: int = Field(ge=1)
+    rungs: list[_Rung]
+    finalists: dict[str, float] | None
+    seeds: int = Field(ge=0)
+    seconds: float
+
+
 class _Record(Schema):
     """Content of `comparison.json`: hashes of data and other inputs, threads, interim
     analyses; the kind and size of each cell's ensemble; what was added to cells by adaptation
     (None: not decided; earlier versions added nothing); the folds of a cross-validation (None: an
-    earlier version, which had none); sampler, pruner and space of a search."""
+    earlier version, which had none); sampler, pruner and space of a search; how far a comparison
+    within minutes has come (None: it was begun without)."""
 
     data: dict[str, str]
     inputs: dict[str, str]
@@ -71,6 +87,7 @@ class _Record(Schema):
     extended: dict[str, _Extension] | None = {}
     folds: int | None = None
     search: dict[str, Any] | None = None
+    budget: _Budget | None = None
 
 
 def as_begun(comparison: Comparison, out: Path) -> Comparison:
@@ -103,7 +120,7 @@ def begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str], 
             configs, data or inputs.
     """
     looks: list = []
-    added = None
+    added, budget = None, _new_budget(comparison)
     together = {cell.name: cell.members for cell in comparison.cells}
     if is_begun(out):
         before = read_record(out)
@@ -113,6 +130,7 @@ def begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str], 
             _check_cell(start, lambda config: config, out)
         _check_folds(before["folds"], comparison, out)
         _check_search(before["search"], _search(comparison), out)
+        _check_budget(before["budget"], comparison, out)
         check_same("the data", before["data"], data, out, DataError)
         # Added cells may have other inputs.
         inputs = before["inputs"] | inputs
@@ -122,15 +140,32 @@ def begin(comparison: Comparison, data: dict[str, str], inputs: dict[str, str], 
         together = before["together"] | together
         known = {name: together[name] for name in before["together"]}
         check_same("the ensembles", before["together"], known, out, ConfigError)
-        looks, added = before["looks"], before["extended"]
+        looks, added, budget = before["looks"], before["extended"], before["budget"]
     for name, patterns in _WRITTEN.items():
         remove_leftovers(out / name, *patterns)
     # The record first: `is_begun` refuses a folder that has files but no record.
     record = {"data": data, "inputs": inputs, "threads": comparison.threads, "looks": looks}
-    chosen = {"folds": comparison.folds, "search": _search(comparison)}
+    chosen = {"folds": comparison.folds, "search": _search(comparison), "budget": budget}
     write_record(out, record | {"together": together, "extended": added} | chosen)
     for cell in (*comparison.cells, *comparison.starts.values()):
         records.write(out, config_name(cell), dump_config(cell.config))
+
+
+def _new_budget(comparison: Comparison) -> dict[str, Any] | None:
+    """Of a comparison within minutes that has not begun."""
+    if comparison.minutes is None:
+        return None
+    begun = {"minutes": comparison.minutes, "used": 0.0, "processes": 1, "rungs": []}
+    return begun | {"finalists": None, "seeds": 0, "seconds": 0.0}
+
+
+def _check_budget(before: dict | None, comparison: Comparison, out: Path) -> None:
+    """Without minutes one that was begun with them goes on as a whole."""
+    if before is None and comparison.minutes is not None:
+        raise ConfigError(
+            f"{out}: --minutes: expected a comparison that was begun with it, got one without; "
+            "leave it out, or choose another --out"
+        )
 
 
 def _search(comparison: Comparison) -> dict[str, Any] | None:

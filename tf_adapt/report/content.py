@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from tf_adapt.printing.words import counted
+from tf_adapt.report.budget.screened import Screened
 from tf_adapt.report.diagnosis.causes import Diagnosis
 from tf_adapt.report.scored_cells import INLINE, ScoredCell, SeedResults
 from tf_adapt.report.search.trials import SearchResults
@@ -271,6 +272,7 @@ class Content:
             model that did not see it. None: train, dev and test are the same for all seeds.
         trials: the number of learning rates, or of settings of a search, tried in each cell.
         search: what a search found; None: learning rates were tried.
+        budget: what was screened within minutes; None: all cells are scored.
         extended: sentences on epochs and rates that the comparison added by itself; None: it added
             none.
         different: config keys whose values differ between cells: by key, the value in each cell.
@@ -310,6 +312,7 @@ class Content:
     folds: int | None = field(default=None, metadata=OMITTED)
     trials: int
     search: SearchResults | None = field(default=None, metadata=OMITTED)
+    budget: Screened | None = field(default=None, metadata=OMITTED)
     extended: list[str] | None = field(default=None, metadata=OMITTED)
     different: dict[str, dict[str, Any]]
     look: int

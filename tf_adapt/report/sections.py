@@ -13,6 +13,7 @@ from tf_adapt.report.blocks import (
     Picture,
     Section,
 )
+from tf_adapt.report.budget.section import budget_section
 from tf_adapt.report.cells import Ranked, best_of, ranked
 from tf_adapt.report.content import Content
 from tf_adapt.report.diagnosis.section import diagnosis_section
@@ -61,6 +62,7 @@ def sections(content: Content) -> list:
         *reliability_section(content, order),
         _choices(content, order),
         *search_section(content, order),
+        *budget_section(content),
         _origin(content, order),
     ]
 
@@ -197,7 +199,9 @@ def _choices(content: Content, order: list[Ranked]) -> Section:
     chosen = "epochs" if trials == 1 else f"epochs and {tried}"
     texts.append(f"{chosen} were chosen on {chosen_on}; the scores above are on {scored_on}.")
     run_with = f"was run with {content.runs} ({seeds})."
-    if trials == 1:
+    if content.budget is not None:
+        texts.append(f"The learning rate of each cell was chosen by the screening; it {run_with}")
+    elif trials == 1:
         texts.append(f"One learning rate in each cell, which {run_with}")
     elif content.search is None:
         unscored = f"{trials} learning rates tried in each cell, with a seed that is not scored"

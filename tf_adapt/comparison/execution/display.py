@@ -73,6 +73,10 @@ class Display:
         line += f": {self.split} {shown}"
         self._say(f"{line} ({self._line(outcomes)})")
 
+    def begin(self) -> None:
+        """Counts the runs from here on."""
+        self.started, self.over_before = time.monotonic(), None
+
     def say_once(self, text: str) -> None:
         """Prints a message once."""
         if text not in self.said:

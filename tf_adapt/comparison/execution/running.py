@@ -5,6 +5,7 @@ ones resume.
 """
 
 import time
+from collections.abc import Callable
 
 from tf_adapt import errors
 from tf_adapt.comparison.execution.display import Display
@@ -18,8 +19,16 @@ _KINDS = (errors.ConfigError, errors.DataError, errors.ArtifactError, errors.Tra
 _ERRORS = {kind.exit_code: kind for kind in _KINDS}
 
 
-def run_all(outcomes: Outcomes, executor: Executor, display: Display) -> None:
+def run_all(
+    outcomes: Outcomes,
+    executor: Executor,
+    display: Display,
+    until: Callable[[], bool] | None = None,
+) -> None:
     """Executes all unfinished runs.
+
+    Args:
+        until: ends it before, once it holds; runs under way save their state.
 
     Raises:
         TfAdaptError: a run failed; divergence is a result, not a failure.
@@ -35,6 +44,8 @@ def run_all(outcomes: Outcomes, executor: Executor, display: Display) -> None:
             for run, code in executor.ended(lambda run: outcomes.metrics(run) is not None):
                 _settle(outcomes, run, code)
                 display.finished(outcomes, run)
+            if until is not None and until():
+                return
     finally:
         executor.stop()
 

@@ -152,6 +152,7 @@ class Comparison:
         extend: whether cells that are not trained to the end are trained further.
         extensions: what was added to its cells so, by adaptation.
         folds: of a cross-validation; each seed is a repeat of it. 0: one split; None: not settled.
+        minutes: its budget, see `tf_adapt.comparison.budget`; None: all cells are scored.
     """
 
     summary: str | None
@@ -163,6 +164,7 @@ class Comparison:
     extend: bool = True
     extensions: Mapping[str, Extension] = field(default_factory=dict)
     folds: int | None = None
+    minutes: float | None = None
 
     @property
     def data(self) -> DatasetConfig | FilesConfig | TfdsConfig:

@@ -15,6 +15,8 @@ from hub_modules.native.weights import count_parameters
 from hub_modules.storage.machine import gpus
 from tf_adapt.adaptation.phases import HEAD
 from tf_adapt.adaptation.unfreezing import group_names
+from tf_adapt.comparison.budget.costs import Pace
+from tf_adapt.comparison.budget.planned import measured_runs, planned_budget
 from tf_adapt.comparison.cell_results import CHOSEN_ON, SCORED_ON
 from tf_adapt.comparison.execution.jobs import default_gpus_per_run, jobs_at_once
 from tf_adapt.comparison.inputs import comparison_splits
@@ -85,13 +87,14 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
     most = visible // default_gpus_per_run(comparison.devices, visible) if visible else None
     jobs = jobs_at_once(len(cells), comparison.threads, most)
     examples = {name: len(records) for name, records in splits.examples.items()}
+    # A run of a fold scores that fold.
+    of_run = examples | ({"test": examples["test"] // folds} if folds else {})
     known = {costs.name for costs in measured}
     costs = expected_costs(
         measured,
         [cell["cell"] for cell in cells if cell["cell"] not in known],
         train=numbers,
-        # A run of a fold scores that fold.
-        examples=examples | ({"test": examples["test"] // folds} if folds else {}),
+        examples=of_run,
         runs=_runs_of_cell(comparison, tried),
         starting=starting,
         threads=comparison.threads,
@@ -120,10 +123,27 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
         **({"first": list(comparison.starts)} if comparison.starts else {}),
         "defaults": defaults_of(comparison.cells[0].config),
         "threads": comparison.threads,
-        "extend": comparison.extend,
+        "extend": comparison.extend and comparison.minutes is None,
         "jobs": jobs,
         "costs": asdict(costs),
+        **_within_minutes(comparison, measured, numbers[-1], starting, of_run, jobs),
     }
+
+
+def _within_minutes(
+    comparison: Comparison,
+    measured: list[CellCosts],
+    available: int,
+    starting: float,
+    examples: dict[str, int],
+    jobs: int,
+) -> dict[str, Any]:
+    """What a budget allows, as the key `budget` of a plan; nothing without one."""
+    if comparison.minutes is None:
+        return {}
+    runs = measured_runs(measured, available, examples, starting)
+    pace = Pace(runs, 1 / comparison.threads, jobs)
+    return {"budget": asdict(planned_budget(comparison, available, pace))}
 
 
 def _runs_of_cell(comparison: Comparison, tried: int) -> int:

@@ -15,6 +15,7 @@ from tf_adapt.printing.words import (
     signed_points,
     visible,
 )
+from tf_adapt.report.budget.section import short
 from tf_adapt.report.cells import encoder_of
 from tf_adapt.report.content import Content, ReferenceScores
 from tf_adapt.report.scored_cells import Costs
@@ -41,6 +42,7 @@ def evidence(ranking: Ranking, headline: Headline, failed: list[str]) -> dict[st
         SEEDS: [
             *failed,
             *(content.extended or ()),
+            *_screened(content),
             *_unended(reasons, ranking.names),
             _baseline(ranking),
             *_references(ranking),
@@ -71,6 +73,10 @@ def first_lines(ranking: Ranking, headline: Headline, failed: list[str]) -> list
         _short_baseline(ranking),
         _short_costs(ranking.cells[recommended].costs),
     ][:MOST_LINES]
+
+
+def _screened(content: Content) -> list[str]:
+    return [] if content.budget is None else [f"{short(content.budget, content)}."]
 
 
 def _curves(content: Content) -> list[str]:

@@ -75,6 +75,8 @@ def _sentence(headline: Headline, content: Content) -> str:
     failed = sum(cell.results.failed.total for cell in content.cells if cell.pretrained)
     told = [f"{counted(failed, content.seed)} failed"]
     told = [] if not failed or headline.tells_failures else told
+    dropped = [] if content.budget is None else content.budget.dropped
+    told += [f"{counted(len(dropped), 'cell')} dropped unscored"] if dropped else []
     unended = len(not_trained_to_the_end(content))
     told += [f"{counted(unended, 'cell')} not trained to the end"] if unended else []
     told += [f"of the scored examples {overlap}" for overlap in overlaps(content, SHARED)]

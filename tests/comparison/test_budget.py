@@ -1,0 +1,272 @@
+"""A comparison within minutes: what is screened, dropped, scored, and when it ends."""
+
+import json
+from dataclasses import replace
+
+import finished_runs
+import pytest
+from click.testing import CliRunner
+
+import tf_adapt as ta
+from tf_adapt.commands.main import cli
+from tf_adapt.comparison import comparing, written_report
+from tf_adapt.comparison.budget import screening
+from tf_adapt.comparison.budget.clock import Clock
+from tf_adapt.comparison.budget.costs import ENDING, MeasuredRun, Pace, pace_of
+from tf_adapt.comparison.budget.halving import OTHERS, finalists, group_of, kept
+from tf_adapt.comparison.budget.planned import budget_lines, planned_budget
+from tf_adapt.comparison.budget.screening import SCREENING_SEED, Screening
+from tf_adapt.comparison.execution.outcomes import CHOOSING_SEED
+from tf_adapt.comparison.plan.scored_split import settled
+from tf_adapt.comparison.plan_in_words import lines as plan_lines
+from tf_adapt.data.splits.read_splits import load_splits
+from tf_adapt.errors import ConfigError
+from tf_adapt.paper import FROZEN, TUNED
+from tf_adapt.report.content import to_json
+from tf_adapt.report.sections import sections
+from tf_adapt.runs import run_folder
+
+CELLS = dict.fromkeys("abcdefgh", (1.0, 2.0, 3.0))
+
+
+def scores_of(**best):
+    """The second rate is the best, the first nearly so."""
+    return {name: {1.0: score - 0.01, 2.0: score, 3.0: 0.0} for name, score in best.items()}
+
+
+def test_half_of_the_cells_go_on_and_the_best_of_each_group():
+    scores = [scores_of(**{name: 0.9 - place / 10 for place, name in enumerate(CELLS)})]
+    groups = dict.fromkeys(CELLS, TUNED) | {"h": FROZEN}
+    going = kept(CELLS, scores, groups)
+    assert going == dict.fromkeys("abch", (1.0, 2.0))
+    assert finalists(CELLS, scores, groups) == {"a": 2.0, "b": 2.0, "h": 2.0}
+    assert list(finalists(CELLS, scores, groups, 4)) == ["a", "b", "c", "h"]
+    # A cell's last rung counts; one that came no further is behind.
+    later = [*scores, {"c": {1.0: 0.2, 2.0: 0.1}, "a": {1.0: None}}]
+    assert finalists(going, later, groups) == {"a": 1.0, "c": 1.0, "h": 2.0}
+    assert [group_of(TUNED, True), group_of(TUNED, False), group_of("lora", True)] == [
+        TUNED, OTHERS, OTHERS
+    ]  # fmt: skip
+
+
+def test_what_takes_how_long_is_a_matter_of_epochs_and_examples():
+    seconds = {"training": 10.0, "evaluation": 4.0, "total": 19.0}
+    run = MeasuredRun("a", 0.5, 0.25, seconds)
+    assert run.with_shares() == 5 + 10 * 2 * 4 + 4 * 2
+    assert run.with_shares(0.5, 0.25) == 19
+    pace = pace_of([([run], 38.0)], 2)
+    assert pace.slowness == 4  # two processes for 38 seconds, of which the run says 19
+    assert pace.seconds({"a": 3, "b": 3}) == 4 * 3 * 93  # b is as slow as what is known
+    assert Pace([run], 1.0, 2).seconds({"a": 1}, {"a": (0.5, 0.5)}) == 5 + 20 + 4
+
+
+@pytest.fixture
+def compare(comparison_of, tmp_path, monkeypatch):
+    """Compares six cells by made-up runs, which turn the clock: `a_run` seconds each."""
+    monkeypatch.setattr(written_report, "write_report", lambda content, out: None)
+    monkeypatch.setattr(written_report, "export_best", lambda *others: None)
+    now, ended = [0.0], []
+    monkeypatch.setattr("tf_adapt.comparison.budget.clock.time.monotonic", lambda: now[0])
+    monkeypatch.setattr(screening, "FEWEST_STEPS", 1)
+    comparison = comparison_of(
+        {"held_out": 0.2},
+        encoders=["elmo_small", {"handle": "elmo_small", "pretrained": False}],
+        adaptations=["freeze", "tune", {"name": "top_layers", "layers": 1}],
+        learning_rates=[1e-3, 3e-3],
+        seeds=5,
+    )
+    gold = [one.label for one in load_splits(comparison.cells[0].config.data).examples["test"]]
+
+    def compared(minutes=60.0, a_run=60.0, killed_in=None, **changes):
+        """`killed_in`: the number of the run in which the process ends."""
+
+        def run_all(outcomes, executor, display, until):
+            while waiting := list(outcomes.waiting()):
+                run = waiting[0]
+                now[0] += a_run(run) if callable(a_run) else a_run
+                if killed_in == len(ended):
+                    raise KeyboardInterrupt
+                if until is not None and until():
+                    return
+                ended.append(run)
+                best = run.cell.name == comparison.cells[1].name
+                finish(run, gold, 1 if best and run.rate == 3e-3 else 3)
+
+        monkeypatch.setattr(comparing, "run_all", run_all)
+        changed = replace(comparison, minutes=minutes, **changes)
+        return comparing.compare(
+            changed, tmp_path / "out", clock=None if minutes is None else Clock(minutes)
+        )
+
+    return comparison, compared, ended, now, tmp_path / "out"
+
+
+def finish(run, gold, wrong):
+    """So many of four answers are wrong."""
+    right = len(gold) * (4 - wrong) // 4
+    said = "".join(
+        f"{label}{finished_runs.QUARTERS}\n"
+        for label in ["prediction", *gold[:right], *gold[right - 1 : right] * (len(gold) - right)]
+    )
+    score = 1 - wrong / 4 + 0.1 * run.cell.pretrained
+    run_folder.write_history(run.folder, [{"epoch": 1, "dev_accuracy": score}])
+    finished_runs.finish(
+        run.folder,
+        {"test": said},
+        dev={"accuracy": score},
+        test={"accuracy": right / len(gold)},
+        seconds={"training": 0.0, "evaluation": 0.0, "serving_per_1000": 2.0, "total": 60.0},
+    )
+
+
+def test_half_is_dropped_by_seeds_that_are_not_scored_and_the_rest_is_tested(compare):
+    comparison, compared, ended, now, out = compare
+    content = compared()
+    frozen, tuned, top, *untrained = (cell.name for cell in comparison.cells)
+    first, second = (
+        [run for run in ended if run.seed == SCREENING_SEED + number] for number in (0, 1)
+    )
+    assert len(first) == 12 and {run.cell.name for run in second} == {frozen, tuned, top}
+    train = content.examples["train"]
+    assert {run.examples for run in first} == {-(-train // 3)}
+    assert {run.cell.more_epochs for run in first} == {1}  # of 2
+    assert {run.examples for run in second} == {-(-2 * train // 3)}
+    scored = [run for run in ended if run.seed < SCREENING_SEED]
+    assert {(run.cell.name, run.rate) for run in scored} == {
+        (frozen, 1e-3), (tuned, 3e-3), (top, 1e-3)
+    }  # fmt: skip
+    assert [run.examples for run in scored] == [None] * 15
+    # Nothing of the screening is in the tests, and each cell of the config has its row.
+    assert [cell.id for cell in content.cells] == [frozen, tuned, top]
+    assert content.seeds == [0, 1, 2, 3, 4] and content.verdict.recommended == tuned
+    screened = {cell.id: cell for cell in content.budget.cells}
+    assert list(screened) == [cell.name for cell in comparison.cells]
+    assert [screened[name].scored for name in (frozen, tuned, *untrained)] == [
+        True, True, False, False, False
+    ]  # fmt: skip
+    dropped = screened[untrained[0]]
+    assert dropped.why == "number 4 of 6 cells in rung 1" and len(dropped.rungs) == 1
+    assert dropped.rungs[0].scores == {"0.001": 0.25, "0.003": 0.25}
+    assert "3 cells dropped unscored" in content.verdict.sentence
+    texts = str(sections(content))
+    assert untrained[2] in texts and "3 of 6 cells were dropped by a screening" in texts
+    assert to_json(content)["budget"]["minutes"] == 60
+    # The same again, and as many runs; without minutes the other cells are scored too.
+    runs = len(ended)
+    assert compared() == content and len(ended) == runs
+    whole = compared(None)
+    assert (whole.look, len(whole.cells), whole.budget) == (2, 6, None)
+    assert {run.seed for run in ended[runs:]} == {0, 1, 2, 3, 4, CHOOSING_SEED}
+
+
+def test_a_killed_comparison_goes_on_with_the_time_that_is_left(compare):
+    comparison, compared, ended, now, out = compare
+    for killed_in in (5, 14, 20):  # a minute each
+        with pytest.raises(KeyboardInterrupt):
+            compared(34.0, killed_in=killed_in)
+        assert len(ended) == killed_in
+    used = json.loads((out / "comparison.json").read_text())["budget"]["used"]
+    assert used == now[0] == 23 * 60
+    content = compared(34.0)
+    assert len({run.folder for run in ended}) == len(ended)
+    # 12 + 6 + 9 runs and three that were killed; the time for one more seed of three cells.
+    assert len(content.seeds) == 4 and content.budget.seconds == 33 * 60
+
+
+@pytest.mark.parametrize("minutes", [22, 31])
+def test_the_report_is_there_in_time_or_after_the_fewest_seeds(compare, minutes, capsys):
+    """Runs with seed 3 hang; 12 + 9 runs of a minute and the end are the shortest comparison."""
+    comparison, compared, ended, now, out = compare
+    content = compared(float(minutes), a_run=lambda run: 300.0 if run.seed == 3 else 60.0)
+    seconds = now[0] + ENDING
+    shortest = 60 * len(ended) + ENDING
+    assert len(content.seeds) == 3
+    assert seconds <= max(1.1 * 60 * minutes + 300, shortest)
+    said = " ".join(capsys.readouterr().err.split())
+    assert ("the shortest honest comparison (3 seeds of each)" in said) == (60 * minutes < shortest)
+
+
+def test_late_in_the_first_rung_each_cell_has_one_run(compare):
+    comparison, compared, ended, now, out = compare
+    content = compared(10.0)
+    first = [run for run in ended if run.seed == SCREENING_SEED]
+    # Five minutes; then those of cells without a run.
+    assert [run.cell.name for run in first].count(comparison.cells[1].name) == 2
+    assert {run.cell.name for run in first} == {cell.name for cell in comparison.cells}
+    assert len(first) < 12 and not [run for run in ended if run.seed == SCREENING_SEED + 1]
+    assert len(content.cells) == 3
+
+
+def test_folds_that_are_never_scored(comparison_of, tmp_path):
+    path = tmp_path / "train.csv"
+    path.write_text("text,label\n" + "".join(f"text {n},{n % 2}\n" for n in range(60)), "utf-8")
+    columns = {"text": "text", "label": "label"}
+    data = {"format": "csv", "kind": "classification", "train": str(path), "columns": columns}
+    comparison = replace(comparison_of(data, folds=5), folds=5)
+    rates = {cell.name: cell.rates for cell in comparison.cells}
+    for number in (0, 1):
+        rung = Screening(comparison, tmp_path / "out", rates, number, 40)
+        (run,) = rung.trials(rung.comparison.cells[0])
+        assert (run.fold.leave_out, run.fold.seed) == (number, SCREENING_SEED)
+        assert run.examples is None and run.seed == SCREENING_SEED + number
+        finished_runs.finish(run.folder, dev={"accuracy": 0.9}, test={"accuracy": 0.7})
+        assert rung.scores()[run.cell.name] == {1e-3: 0.7}
+
+
+REFUSED = [
+    ({"train_examples": [8, 16]}, "several compare.train_examples"),
+    ({"signals": {"many": {"ensemble": 2}}}, "ensembles in compare.signals"),
+    ({"search": {"trials": 2}, "learning_rates": None}, "compare.search"),
+]
+
+
+@pytest.mark.parametrize(("changes", "what"), REFUSED)
+def test_what_cannot_be_within_minutes_is_refused_by_name(write_config, changes, what):
+    path = write_config(data={"train_examples": None}, **changes)
+    result = CliRunner().invoke(cli, ["compare", str(path), "--out", "x", "--minutes", "5"])
+    assert result.exit_code == ConfigError.exit_code
+    assert f"--minutes: expected a comparison without {what}" in result.stderr
+
+
+def test_neither_a_queue_nor_no_time_nor_a_folder_without_them(write_config, compare, tmp_path):
+    path = str(write_config())
+    for arguments, message in (
+        (["--minutes", "5", "--slurm", "time=5"], "without --slurm, whose queue"),
+        (["--minutes", "0"], "--minutes: expected a number above 0, got 0.0"),
+    ):
+        result = CliRunner().invoke(cli, ["compare", path, "--out", "x", *arguments])
+        assert message in result.stderr and result.exit_code == ConfigError.exit_code
+    with pytest.raises(ConfigError, match="minutes: expected a number above 0, got True"):
+        ta.compare(path, tmp_path / "x", minutes=True)
+    compared = compare[1]
+    compared(None)
+    with pytest.raises(ConfigError, match="--minutes: expected a comparison that was begun with"):
+        compared()
+
+
+def test_a_dry_run_says_what_the_minutes_allow_and_whether_they_do(write_config, unmeasured):
+    path = write_config(learning_rates=[1e-2, 3e-3], seeds=5)
+    call = ["compare", str(path), "--dry-run", "--json", "--minutes", "0.1"]
+    plan = json.loads(CliRunner().invoke(cli, call).stdout)
+    little = plan["budget"]
+    assert [(rung["cells"], rung["runs"]) for rung in little["rungs"]] == [(2, 4)]
+    assert (little["finalists"], little["seeds"], little["asked"]) == (2, 3, 5)
+    assert little["shortest"] == pytest.approx(little["seconds"])
+    lines = plan_lines(plan)
+    assert lines.index("without --minutes:") == lines.index(budget_lines(little, 0)[-1]) + 1
+    assert "more than the 0.1 that are given: its report comes then" in budget_lines(little, 0)[-1]
+
+
+def test_what_is_planned_fits_in_the_minutes(comparison_of):
+    comparison = settled(comparison_of(learning_rates=[1e-3, 3e-3], seeds=5))
+    seconds = {"training": 54.0, "evaluation": 0.0, "total": 60.0}
+    pace = Pace([MeasuredRun(c.name, 1.0, 1.0, seconds) for c in comparison.cells], 1.0, 1)
+    for minutes, rungs, seeds in ((8, 1, 3), (10, 2, 3), (11, 2, 4), (60, 2, 5)):
+        planned = planned_budget(replace(comparison, minutes=float(minutes)), 10_000, pace)
+        assert (len(planned.rungs), planned.seeds) == (rungs, seeds)
+        # One of two epochs, on a third of the examples; two cells, two rates.
+        assert planned.rungs[0].seconds == pytest.approx(4 * (6 + 54 / 6), rel=1e-3)
+        assert planned.seconds == pytest.approx(
+            sum(rung.seconds for rung in planned.rungs) + 2 * 60 * seeds + ENDING
+        )
+        assert planned.seconds <= 60 * minutes

@@ -1,0 +1,1 @@
+"""A comparison within minutes: cells are screened, finalists are scored."""

@@ -1,0 +1,243 @@
+"""A comparison within minutes: rungs of a screening, then seeds of the finalists, by the clock.
+
+What is decided is in the record of the folder, and scores are in run folders, so that a comparison
+that was ended goes on. Screening scores decide which cells are scored, and nothing else. Imports no
+TensorFlow.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tf_adapt.comparison.budget.clock import LATE, Clock
+from tf_adapt.comparison.budget.costs import ENDING, Pace, pace_of
+from tf_adapt.comparison.budget.halving import (
+    FEWEST_CELLS,
+    RUNGS,
+    Rates,
+    finalists,
+    group_of,
+    kept,
+    needs_rung,
+)
+from tf_adapt.comparison.budget.progress import (
+    Progress,
+    RungRecord,
+    of_finalists,
+    read_progress,
+    write_progress,
+)
+from tf_adapt.comparison.budget.screening import Screening
+from tf_adapt.comparison.execution.fold_outcomes import FoldOutcomes
+from tf_adapt.comparison.execution.outcomes import Outcomes
+from tf_adapt.comparison.plan.cells import Comparison
+from tf_adapt.printing.words import counted
+from tf_adapt.statistics.relation import FEWEST_REPEATS, FEWEST_SEEDS
+
+# Trains all unfinished runs, until something holds; the number of processes at a time.
+Run = Callable[[Outcomes, Callable[[], bool] | None], int]
+# The first rung ends after this share of the minutes, if each cell has a score by then.
+FIRST_RUNG = 0.5
+
+
+@dataclass(frozen=True)
+class Budgeted:
+    """A comparison within minutes, and where it is executed.
+
+    Attributes:
+        available: the number of training examples of a scored run.
+        run: trains runs.
+        say: prints a sentence once.
+    """
+
+    comparison: Comparison
+    out: Path
+    available: int
+    clock: Clock
+    run: Run
+    say: Callable[[str], None]
+
+    def train(self) -> None:
+        """Trains what the minutes allow; what is decided is written into the record."""
+        self._change(minutes=self.comparison.minutes)
+        self.clock.go_on(self.progress.used, lambda used: self._change(used=used))
+        if self.progress.used:
+            self.say(f"{_minutes(self.progress.used)} are used already")
+        try:
+            while self.progress.finalists is None:
+                self._next_rung()
+            self._seeds()
+        finally:  # after a signal, too
+            self._change(used=self.clock.used)
+
+    @property
+    def progress(self) -> Progress:
+        """As the record says."""
+        return read_progress(self.out)
+
+    def _change(self, **values) -> None:
+        write_progress(self.out, replace(self.progress, **values))
+
+    def _next_rung(self) -> None:
+        """Trains the rung that has not ended, and decides what follows."""
+        rungs = self.progress.rungs
+        if not rungs:
+            rungs = [RungRecord({cell.name: list(cell.rates) for cell in self.comparison.cells})]
+            self._change(rungs=rungs)
+        number = len(rungs) - 1
+        if rungs[number].ended is None:
+            self._train_rung(number)
+        rungs, groups = self.progress.rungs, groups_of(self.comparison)
+        scores = [rung.scores() for rung in screenings(self.comparison, self.out, self.available)]
+        going, pace = kept(rungs[-1].rates, scores, groups), self._pace()
+        if number + 1 < len(RUNGS) and needs_rung(going) and self._has_time(going, pace):
+            self._change(rungs=[*rungs, RungRecord({n: list(r) for n, r in going.items()})])
+            return
+        chosen = finalists(rungs[-1].rates, scores, groups)
+        for count in range(FEWEST_CELLS + 1, len(rungs[-1].rates) + 1):
+            more = finalists(rungs[-1].rates, scores, groups, count)
+            if not self._is_in_time(pace, more, len(self.comparison.seeds)):
+                break
+            chosen = more
+        self._change(finalists=chosen)
+
+    def _train_rung(self, number: int) -> None:
+        is_first, clock = number == 0, self.clock
+        end = FIRST_RUNG * clock.total if is_first else clock.total - self._shortest(self._pace())
+        rung = Screening(
+            self.comparison,
+            self.out,
+            self.progress.rungs[number].rates,
+            number,
+            self.available,
+            lambda: is_first and clock.used > end,
+        )
+        over, total = rung.counts()
+        self.say(f"screening {number + 1}: {counted(total, 'run')}, {over} of them there already")
+
+        def is_over() -> bool:
+            return clock.tick() > end and not is_first
+
+        processes = self.run(rung, is_over)
+        if is_first:
+            self._change(processes=processes)
+        rungs = self.progress.rungs
+        rungs[number] = replace(rungs[number], ended=clock.used)
+        self._change(rungs=rungs)
+
+    def _seeds(self) -> None:
+        """Trains the fewest seeds of the finalists that are tested, then one at a time."""
+        progress, fewest = self.progress, self._fewest
+        whole, begun = len(self.comparison.seeds), self.clock.used
+        if progress.seeds < fewest:
+            self._announce(progress.finalists)
+            self.run(self._outcomes(fewest), self._ticked)
+            self._change(seeds=fewest, seconds=self.clock.used)
+            a_seed = (self.clock.used - begun) / (fewest - progress.seeds)
+        else:
+            a_seed = self._pace().seconds(self._runs_of(progress.finalists, 1))
+        for seeds in range(max(fewest, progress.seeds) + 1, whole + 1):
+            begun = self.clock.used
+            if begun + a_seed + self._ending() > self.clock.total:
+                return
+            outcomes = self._outcomes(seeds)
+            self.run(outcomes, self._is_late())
+            if next(outcomes.waiting(), None) is not None:
+                return  # the clock ended it
+            self._change(seeds=seeds, seconds=self.clock.used)
+            a_seed = max(a_seed, self.clock.used - begun)
+
+    def _announce(self, chosen: dict[str, float]) -> None:
+        self.say(f"scored: {', '.join(f'{name} (rate {rate:g})' for name, rate in chosen.items())}")
+        ends = self.clock.used + self._pace().seconds(self._runs_of(chosen, self._fewest))
+        ends += self._ending()
+        if ends > self.clock.total:
+            self.say(
+                f"the shortest honest comparison ({counted(self._fewest, self._seed)} of each) "
+                f"takes about {_minutes(ends)} in all, more than the {self.comparison.minutes:g} "
+                "that were given"
+            )
+
+    def _ticked(self) -> bool:
+        self.clock.tick()
+        return False
+
+    def _is_late(self) -> Callable[[], bool]:
+        """Tells whether a report could no longer be in time."""
+        end = (1 + LATE) * self.clock.total - self._ending()
+        return lambda: self.clock.tick() > end
+
+    @property
+    def _seed(self) -> str:
+        return "repeat" if self.comparison.folds else "seed"
+
+    @property
+    def _fewest(self) -> int:
+        return fewest_seeds(self.comparison)
+
+    def _outcomes(self, seeds: int) -> Outcomes:
+        outcomes = FoldOutcomes if self.comparison.folds else Outcomes
+        return outcomes(of_finalists(self.comparison, self.progress.finalists, seeds), self.out)
+
+    def _pace(self) -> Pace:
+        """By the rungs that have ended."""
+        rungs, begun, found = self.progress.rungs, 0.0, []
+        for rung, record in zip(
+            screenings(self.comparison, self.out, self.available), rungs, strict=True
+        ):
+            if record.ended is not None:
+                found.append((rung.measured(), record.ended - begun))
+                begun = record.ended
+        return pace_of(found, self.progress.processes)
+
+    def _runs_of(self, cells: Rates | dict[str, float], seeds: int) -> dict[str, int]:
+        return dict.fromkeys(cells, seeds * max(1, self.comparison.folds))
+
+    def _ending(self) -> float:
+        """Seconds from the last run to the end; with folds one more training is exported."""
+        if not self.comparison.folds:
+            return ENDING
+        pace = self._pace()
+        return ENDING + max(pace.seconds({name: 1}) for name in self.progress.rungs[-1].rates)
+
+    def _shortest(self, pace: Pace) -> float:
+        """The seconds of the fewest seeds of the slowest finalists, and of the end."""
+        names = sorted(self.progress.rungs[-1].rates, key=pace.of_run, reverse=True)
+        runs = self._runs_of(names[:FEWEST_CELLS], self._fewest)
+        return pace.seconds(runs) + self._ending()
+
+    def _has_time(self, going: Rates, pace: Pace) -> bool:
+        """Whether one more rung leaves time for the fewest seeds."""
+        number = len(self.progress.rungs)
+        rung = Screening(self.comparison, self.out, going, number, self.available)
+        shares = {cell.name: rung.shares(cell) for cell in rung.comparison.cells}
+        runs = {name: len(rates) for name, rates in going.items()}
+        return pace.seconds(runs, shares) + self._shortest(pace) < self.clock.left
+
+    def _is_in_time(self, pace: Pace, chosen: dict[str, float], seeds: int) -> bool:
+        return pace.seconds(self._runs_of(chosen, seeds)) + self._ending() < self.clock.left
+
+
+def screenings(comparison: Comparison, out: Path, available: int) -> list[Screening]:
+    """The rungs that were begun."""
+    rungs = read_progress(out).rungs
+    return [
+        Screening(comparison, out, rung.rates, number, available)
+        for number, rung in enumerate(rungs)
+    ]
+
+
+def fewest_seeds(comparison: Comparison) -> int:
+    """The seeds, or repeats, that the tests need; as many as there are, if these are fewer."""
+    fewest = FEWEST_REPEATS if comparison.folds else FEWEST_SEEDS
+    return min(fewest, len(comparison.seeds))
+
+
+def groups_of(comparison: Comparison) -> dict[str, str]:
+    """The group of each cell, by name."""
+    cells = comparison.cells
+    return {cell.name: group_of(cell.config.adaptation.name, cell.pretrained) for cell in cells}
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.1f} minutes"
