@@ -1,23 +1,18 @@
 """Runs a whole comparison: from a config and a folder to runs, tests, verdict, report, export."""
 
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from tf_adapt.comparison.budget.budgeted import Budgeted
-from tf_adapt.comparison.budget.clock import Clock
-from tf_adapt.comparison.budget.results import screened
+from tf_adapt.comparison.budget.stages import Clock, before_scoring, with_findings
 from tf_adapt.comparison.cell_results import SCORED_ON
-from tf_adapt.comparison.diagnosis.diagnosing import kept_diagnosis
 from tf_adapt.comparison.execution.display import Display
 from tf_adapt.comparison.execution.executors import Resources, executor_for, machine_in_words
 from tf_adapt.comparison.execution.outcomes import Outcomes
-from tf_adapt.comparison.execution.running import run_all
-from tf_adapt.comparison.extending import extend, outcomes_of
+from tf_adapt.comparison.execution.running import Until, run_all
+from tf_adapt.comparison.extending import outcomes_of
 from tf_adapt.comparison.inputs import check_new_students, checked_splits, input_hashes
 from tf_adapt.comparison.plan.cells import Comparison
-from tf_adapt.comparison.plan.sizes import known_sizes
 from tf_adapt.comparison.record import as_begun, begin, is_begun, read_record, write_record
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.verdict.interim_analyses import (
@@ -85,22 +80,18 @@ def compare(
         with Interruption(), Display(SCORED_ON) as display:
             features = Path(kept or out / "features").absolute()
 
-            def run(outcomes: Outcomes, until: Callable[[], bool] | None = None) -> int:
+            def run(outcomes: Outcomes, until: Until | None = None) -> int:
                 unfinished, threads = outcomes.unfinished_cells(), comparison.threads
                 executor = executor_for(
                     resources or Resources(), unfinished, threads, comparison.devices, features
                 )
-                display.begin()
+                if comparison.minutes is not None:  # by parts, of other numbers of runs
+                    display.begin()
                 processes = executor.room
                 run_all(outcomes, executor, display, until)
                 return processes
 
-            available = known_sizes(comparison.sizes, len(splits.examples["train"]))[-1]
-            if comparison.minutes is None:
-                extend(comparison, splits, out, run, display.say_once)
-            elif not any(analysis.final for analysis in past):
-                clock = clock or Clock(comparison.minutes)
-                Budgeted(comparison, out, available, clock, run, display.say_once).train()
+            before_scoring(comparison, splits, out, run, display.say_once, clock, past)
             outcomes = outcomes_of(comparison, out)
             run(outcomes)
             display.say_once("tests, verdict, report, export")
@@ -109,8 +100,7 @@ def compare(
             content, answers = results(
                 outcomes, splits, analyses, data=data, machine=machine, command=command
             )
-            of_budget = screened(comparison, out, available)
-            content = replace(content, diagnosis=kept_diagnosis(content, out), budget=of_budget)
+            content = with_findings(content, comparison, splits, out)
             content = _judged(outcomes, content, analyses)
             content = reported(outcomes, splits, content, answers, export_anyway, run)
         if kept is None:

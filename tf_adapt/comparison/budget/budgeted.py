@@ -30,12 +30,13 @@ from tf_adapt.comparison.budget.progress import (
 from tf_adapt.comparison.budget.screening import Screening
 from tf_adapt.comparison.execution.fold_outcomes import FoldOutcomes
 from tf_adapt.comparison.execution.outcomes import Outcomes
+from tf_adapt.comparison.execution.running import Until
 from tf_adapt.comparison.plan.cells import Comparison
 from tf_adapt.printing.words import counted
 from tf_adapt.statistics.relation import FEWEST_REPEATS, FEWEST_SEEDS
 
 # Trains all unfinished runs, until something holds; the number of processes at a time.
-Run = Callable[[Outcomes, Callable[[], bool] | None], int]
+Run = Callable[[Outcomes, Until | None], int]
 # The first rung ends after this share of the minutes, if each cell has a score by then.
 FIRST_RUNG = 0.5
 
@@ -162,7 +163,7 @@ class Budgeted:
         self.clock.tick()
         return False
 
-    def _is_late(self) -> Callable[[], bool]:
+    def _is_late(self) -> Until:
         """Tells whether a report could no longer be in time."""
         end = (1 + LATE) * self.clock.total - self._ending()
         return lambda: self.clock.tick() > end

@@ -16,6 +16,7 @@ from tf_adapt.errors import ArtifactError, TrainingError
 from tf_adapt.runs import run_folder
 
 _KINDS = (errors.ConfigError, errors.DataError, errors.ArtifactError, errors.TrainingError)
+Until = Callable[[], bool]
 _ERRORS = {kind.exit_code: kind for kind in _KINDS}
 
 
@@ -23,7 +24,7 @@ def run_all(
     outcomes: Outcomes,
     executor: Executor,
     display: Display,
-    until: Callable[[], bool] | None = None,
+    until: Until | None = None,
 ) -> None:
     """Executes all unfinished runs.
 
