@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 import tf_adapt
 from tf_adapt.comparison.plan.schema import config_schema
@@ -109,3 +110,11 @@ def test_lists_read_the_same_on_github_and_on_the_site():
                 wrong.append(f"{path.name}: {line[:60]}")
             before = line
     assert wrong == []
+
+
+def test_search_needs_no_server():
+    """A browser starts no workers on pages from the disk: the shim that the plugin names is ours."""
+    config = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
+    assert {"search", "offline"} <= {one for one in config["plugins"] if isinstance(one, str)}
+    (shim,) = config["extra"]["polyfills"]
+    assert "iframe-worker" in shim and "window.Worker" in (DOCS / shim).read_text("utf-8")
