@@ -113,7 +113,7 @@ def test_lists_read_the_same_on_github_and_on_the_site():
 
 
 def test_search_needs_no_server():
-    """A browser starts no workers on pages from the disk: the shim that the plugin names is ours."""
+    """A browser starts no workers on pages from the disk: a shim stands in for them."""
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
     assert {"search", "offline"} <= {one for one in config["plugins"] if isinstance(one, str)}
     (shim,) = config["extra"]["polyfills"]
