@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from house import CONDUCTORS, import_statements, imports
+import pytest
+from house import CONDUCTORS, dotted, import_statements, imports, way_to
 
 ROOT = Path(__file__).resolve().parents[1]
 # From the top, what a user calls, to the bottom, what everybody uses.
@@ -111,3 +112,24 @@ def test_a_run_is_resolved_in_one_place():
 def test_conductors_are_short():
     for name in CONDUCTORS:
         assert import_statements(name) <= 20, name
+
+
+@pytest.mark.parametrize("package", ["tensorflow", "keras", "scipy"])
+def test_light_exports_are_read_without_tensorflow(package):
+    """By the command line and the server; what is imported in functions is tested where it runs."""
+    readers = [dotted(path) for path in sorted((ROOT / "tf_adapt" / "light").glob("*.py"))]
+    assert readers
+    for start in (
+        *readers,
+        "tf_adapt.commands.main",
+        "tf_adapt.serving.client.client",
+        "tf_adapt.serving.reading.light",
+        "tf_adapt.serving.server.run",
+        "tf_adapt.training.finished.exported",
+    ):
+        assert way_to(package, start) == []
+
+
+def test_a_way_to_a_package_is_found():
+    way = way_to("keras", "tf_adapt.serving.reading.saved_model")
+    assert way[0] == "tf_adapt.serving.reading.saved_model" and way[-1].startswith("keras")

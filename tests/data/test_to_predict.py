@@ -8,7 +8,7 @@ from tf_adapt.config.data_sections import Columns, FilesConfig
 from tf_adapt.data.datasets import in_format, rows_to_predict
 from tf_adapt.data.formats.text import KnownLines
 from tf_adapt.errors import DataError
-from tf_adapt.serving.prediction.predict import predictions_of_rows
+from tf_adapt.serving.prediction.rows import predictions_of_rows
 
 
 def section(kind="classification", form="csv", **columns):

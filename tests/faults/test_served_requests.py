@@ -16,10 +16,10 @@ pytest.importorskip("starlette", reason="the extra [serve] is not installed")
 
 from servers import always_yes, running, server_of_function  # noqa: E402
 
+from tf_adapt.serving.reading.saved_model import answered_by  # noqa: E402
 from tf_adapt.serving.server import slow_clients  # noqa: E402
 from tf_adapt.serving.server.access import Names  # noqa: E402
 from tf_adapt.serving.server.limits import Limits  # noqa: E402
-from tf_adapt.serving.server.loaded import _function  # noqa: E402
 
 PREDICT = "/v1/models/m:predict"
 GOOD = {"instances": ["a"]}
@@ -158,7 +158,7 @@ def test_s1_an_error_of_the_server_is_not_shown(caplog):
     def kernel(text):
         return {"label": tf.gather(text, 9)}
 
-    calls = {"RuntimeError: a secret": broken, "indices": _function(None, kernel, {"text": 1})}
+    calls = {"RuntimeError: a secret": broken, "indices": answered_by(kernel, None)}
     for words, call in calls.items():
         with running(server_of_function(call, Limits())) as found:
             answer = found.ask("POST", PREDICT, GOOD)

@@ -134,6 +134,11 @@ def test_run_export_and_file_agree(run, exported, data, tmp_path):
     scores = scores_of(run)["test"]
     reached = evaluate_file(run, data["test"])
     assert {name: reached[name] for name in scores} == pytest.approx(scores, abs=1e-5)
+    served = evaluate_file(exported, data["test"])
+    assert served["labels"] == reached["labels"]
+    assert [served[name] for name in ("micro_f1", "macro_f1")] == pytest.approx(
+        [scores[name] for name in ("micro_f1", "macro_f1")], abs=1e-5
+    )
     predict_file(run, data["test"], tmp_path / "out.jsonl")
     found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [set(one["prediction"]) for one in found] == sets

@@ -32,7 +32,8 @@ def test_run_and_export_predict_the_same(run, tmp_path):
     assert np.std(found) > 1e-3
     gold = [float(line.split("\t")[1]) for line in DEV.read_text("utf-8").splitlines()[1:]]
     scores = evaluate_file(run, DEV)
-    assert scores["pearson"] == pytest.approx(np.corrcoef(found, gold)[0, 1], abs=1e-4)
+    for reached in (scores, evaluate_file(exported, DEV)):
+        assert reached["pearson"] == pytest.approx(np.corrcoef(found, gold)[0, 1], abs=1e-4)
     assert scores["loss"] == pytest.approx(np.square(found - gold).mean(), rel=1e-4)
 
 

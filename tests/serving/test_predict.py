@@ -8,7 +8,8 @@ import tensorflow as tf
 import tf_adapt as ta
 from tf_adapt.data.formats import read_conll
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.serving.prediction.predict import to_predictions, write_features, write_predictions
+from tf_adapt.serving.prediction.predict import to_predictions, write_features
+from tf_adapt.serving.prediction.prediction_forms import write_predictions
 
 WORDS = ["Ann", "Lee", "met", "a\u2028b", "in", "Paris", "\u3000"]
 

@@ -7,7 +7,7 @@ import pytest
 
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.serving.prediction.answers import FoundAnswer
+from tf_adapt.serving.prediction.prediction import FoundAnswer
 from tf_adapt.serving.prediction.prediction_forms import check_texts, form_of, predictions_text
 
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 import tf_adapt as ta
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.serving.exports.shared_export import ServedTask, export_shared
-from tf_adapt.serving.prediction.served_predictions import check_export
+from tf_adapt.serving.reading.opened import check_export
 
 # Nearly every one trains a model or more.
 pytestmark = pytest.mark.slow

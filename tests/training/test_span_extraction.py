@@ -99,6 +99,9 @@ def test_run_and_export_give_the_same_answers(run, exported, folder, tmp_path):
     source = folder / "dev-v2.0.json"
     assert predict_file(run, source, tmp_path / "run.jsonl", with_input=True) == 8
     assert predict_file(exported, source, tmp_path / "export.jsonl") == 8
+    reached = metrics_of(run)["dev"]
+    expected = {name: reached[name] for name in ("f1", "exact_match")}
+    assert evaluate_file(exported, source) == pytest.approx(expected)
     files = ("run.jsonl", "export.jsonl")
     ours, theirs = (
         [json.loads(line) for line in (tmp_path / name).read_text("utf-8").splitlines()]

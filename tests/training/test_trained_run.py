@@ -195,6 +195,15 @@ def test_run_and_export_write_the_same_file(run, export, files, tmp_path):
     written, given = read_conll(tmp_path / "run"), read_conll(DEV)
     assert [sentence.words for sentence in written] == [sentence.words for sentence in given]
     assert len({tag for sentence in written for tag in sentence.tags}) > 1
+    found, expected = evaluate_file(export, files / "dev.txt"), dev_scores(run)
+    assert set(found) == expected.keys() - {"loss"} | {"labels", "calibration"}
+    assert {name: found.get(name) for name in expected} == pytest.approx(
+        expected | {"loss": None}, abs=1e-5
+    )
+    with pytest.raises(ConfigError, match="expected no --signature for a run, got 'a'"):
+        evaluate_file(run, files / "dev.txt", signature="a")
+    with pytest.raises(ConfigError, match="expected no --task for an export, got 'a'"):
+        evaluate_file(export, files / "dev.txt", name="a")
 
 
 def test_an_export_in_bfloat16(tiny_run, finished_export, tmp_path):

@@ -2,11 +2,13 @@
 
 import contextlib
 import faulthandler
+import importlib.util
 import json
 import logging
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,6 +16,7 @@ import click
 from hub_modules.engines.names import ENGINES, TENSORFLOW
 from hub_modules.storage.files import why_no_name
 from hub_modules.storage.model_hubs import is_address
+from tf_adapt.errors import ConfigError
 from tf_adapt.models.after_keras import unwatch
 from tf_adapt.printing.streams import printable, printable_json, quiet, shows_unicode
 from tf_adapt.printing.words import counted, probability, visible
@@ -92,12 +95,34 @@ def check_out(out: str | None, dry_run: bool) -> None:
         raise click.UsageError("Option '--dry-run' writes nothing; leave out '--out'.")
 
 
+def start_tensorflow_for(*folders: Path) -> None:
+    """Imports TensorFlow, if one of these folders is read by it: a light export is not.
+
+    Raises:
+        ArtifactError: the manifest of one is damaged.
+    """
+    # Here: it loads what `--help` has no use for.
+    from tf_adapt.serving.reading.opened import needs_tensorflow
+
+    if any(map(needs_tensorflow, folders)):
+        start_tensorflow()
+
+
 def start_tensorflow() -> None:
     """Imports TensorFlow, and drops its C++ messages on stderr until the command ends.
 
     These go to file descriptor 2 regardless of log levels. Our own messages and the traceback of a
     crash are still shown; TF_ADAPT_DEBUG=1 shows everything.
+
+    Raises:
+        ConfigError: it is not installed.
     """
+    if importlib.util.find_spec("tensorflow") is None:
+        raise ConfigError(
+            "expected the package tensorflow, got none; install it: pip install tf_adapt. Without "
+            "it only exports of `tf-adapt export --format openvino` are served, predicted with and "
+            "evaluated"
+        )
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     if not os.environ.get(DEBUG):
         click.get_current_context().with_resource(_quiet_descriptor())

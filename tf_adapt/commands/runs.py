@@ -17,6 +17,7 @@ from tf_adapt.commands.console import (
     set_option,
     slice_lines,
     start_tensorflow,
+    start_tensorflow_for,
     task_option,
     trust_option,
 )
@@ -75,8 +76,13 @@ def train(
     print_result(metrics, [*lines, f"run folder: {out}"], as_json)
 
 
+signature_option = click.option(
+    "--signature", metavar="NAME", help="The task, of an export of several."
+)
+
+
 @click.command()
-@click.argument("run", type=PATH)
+@click.argument("run_or_export", type=PATH)
 @click.option(
     "--data",
     required=True,
@@ -92,26 +98,33 @@ def train(
     help="Gets errors.csv (the errors, the most confident first) and confusion.csv (which labels, "
     "or types of entity, are taken for which).",
 )
+@signature_option
 @engine_option
 @task_option
 @trust_option
 @json_option
 @quiet_option
 def evaluate(
-    run: str,
+    run_or_export: str,
     data: str,
     out: str | None,
+    signature: str | None,
     engine: str,
     task: str | None,
     trust: bool,
     as_json: bool,
 ) -> None:
-    """Scores a trained RUN, or an ensemble, on a labelled file."""
-    start_tensorflow()
+    """Scores a trained run, an ensemble, an exported model or what a comparison exported on a
+    labelled file."""
+    folder, is_export = _started(run_or_export)
     from tf_adapt.runs.answer_files import ERRORS
-    from tf_adapt.training.finished.trained_run import evaluate_file
 
-    scores = evaluate_file(run, data, trust, task, engine, out)
+    if is_export:
+        from tf_adapt.training.finished.exported import evaluate_export as evaluate_file
+    else:
+        from tf_adapt.training.finished.trained_run import evaluate_file
+
+    scores = evaluate_file(folder, data, trust, task, engine, out, signature)
     whole = {name: value for name, value in scores.items() if not isinstance(value, dict)}
     lines = [score_line(whole), *label_lines(scores.get("labels", {}))]
     if "calibration" in scores:
@@ -151,7 +164,7 @@ def evaluate(
     is_flag=True,
     help="Put all columns of the input before each prediction; those of ids are there anyway.",
 )
-@click.option("--signature", metavar="NAME", help="The task, of an export of several.")
+@signature_option
 @engine_option
 @task_option
 @trust_option
@@ -169,11 +182,12 @@ def predict(
 ) -> None:
     """Predicts the examples of a file with a trained run, an ensemble, an exported model or what a
     comparison exported."""
-    start_tensorflow()
-    from tf_adapt.runs.exports_in import newest_export
-    from tf_adapt.training.finished.trained_run import predict_file
+    folder, is_export = _started(run_or_export)
+    if is_export:
+        from tf_adapt.training.finished.exported import predict_export as predict_file
+    else:
+        from tf_adapt.training.finished.trained_run import predict_file
 
-    folder = newest_export(Path(run_or_export))
     count = predict_file(folder, source, output, with_input, trust, signature, task, engine, form)
     click.echo(f"{count} predictions: {output}", err=output == "-")
 
@@ -283,6 +297,17 @@ def fisher(
         run, out, examples, seed, not given_labels, trust, previous, 1.0 if gamma is None else gamma
     )
     click.echo(f"Fisher information of {count} examples: {out}")
+
+
+def _started(run_or_export: str) -> tuple[Path, bool]:
+    """The folder of a run, or of the newest export in one of several, and whether it is an export;
+    TensorFlow is imported where that reads it."""
+    from tf_adapt.runs.exports_in import newest_export
+    from tf_adapt.serving.reading.opened import is_export
+
+    folder = newest_export(Path(run_or_export))
+    start_tensorflow_for(folder)
+    return folder, is_export(folder)
 
 
 def _show_plan(config, as_json: bool) -> None:

@@ -16,7 +16,7 @@ from tf_adapt.commands.console import (
     PATH,
     engine_option,
     quiet_option,
-    start_tensorflow,
+    start_tensorflow_for,
     trust_option,
 )
 from tf_adapt.errors import ConfigError
@@ -119,8 +119,9 @@ def serve(
     check_queue(limits["queue_rows"], limits["request_rows"])
     named = named_folders(models)
     token = read_token(token_file)
-    start_tensorflow()
-    from tf_adapt.runs.exports_in import versions_folder
+    from tf_adapt.runs.exports_in import newest_export, versions_folder
+
+    start_tensorflow_for(*map(newest_export, named.values()))
     from tf_adapt.serving.server.run import bound_to, serve
 
     with contextlib.ExitStack() as stack:

@@ -10,7 +10,13 @@ from typing import Any
 from tf_adapt.data import label_reports
 from tf_adapt.data.by_kind import labelled_parts as parts
 from tf_adapt.data.by_kind.choices import LABEL, NUMBER, SET, SPAN, TAGS, Choices
-from tf_adapt.data.by_kind.tagging import column_problems, read_sentences, with_shown_columns
+from tf_adapt.data.by_kind.tagging import (
+    column_problems,
+    in_the_tasks_scheme,
+    read_sentences,
+    with_known_tags,
+    with_shown_columns,
+)
 from tf_adapt.data.by_kind.texts import TABLES, count_missing, read_table
 from tf_adapt.data.by_kind.to_predict import Read, sentences_to_predict, texts_to_predict
 from tf_adapt.data.formats import (
@@ -26,6 +32,7 @@ from tf_adapt.data.formats.text import KnownLines, read_texts
 from tf_adapt.data.tfds import examples
 from tf_adapt.data.tfds.features import CLASSES, NUMBERS, SETS, Readers
 from tf_adapt.tasks.answer_scores import exact_match
+from tf_adapt.tasks.task import Task
 
 Example = Record | TaggedSentence
 
@@ -36,6 +43,10 @@ def _as_given(data: Any) -> Any:
 
 def _texts_alone(path: KnownLines, data: Any, read: Read) -> list[Example]:
     return read(path, data, False)
+
+
+def _as_read(examples: list, data: Any, task: Task, path: str) -> list:
+    return examples
 
 
 def _label(example: Record) -> Any:
@@ -58,6 +69,8 @@ class Row:
         shown_columns: those that it shows by itself where none is named.
         text_columns: of a file without labels, where no section says more.
         recognised: the `data` section → the same with the columns that its train file shows.
+        as_in_task: the labelled examples of a file, of a `data` section, as the task has them.
+        known_labels: the same, where labels that the task has not are refused.
         read_tfds: of a named dataset: `tf_adapt.data.tfds.examples`.
         features: of TensorFlow Datasets that labels may be; none: no dataset by `columns`.
         gold: an example → its label, in the form of `tf_adapt.runs.prediction_files`.
@@ -78,6 +91,8 @@ class Row:
     shown_columns: tuple[str, ...] = ()
     text_columns: Mapping[str, str | int] = field(default_factory=dict)
     recognised: Callable[[Any], Any] = _as_given
+    as_in_task: Callable[[list, Any, Task, str], list] = _as_read
+    known_labels: Callable[[list, Any, Task, str], list] = _as_read
     read_tfds: Callable = examples.records
     features: Readers = field(default_factory=dict)
     gold: Callable[[Example], Any] = _label
@@ -137,6 +152,8 @@ KINDS = {
         shown_columns=("words", "tags"),
         text_columns={"words": 0},
         recognised=with_shown_columns,
+        as_in_task=in_the_tasks_scheme,
+        known_labels=with_known_tags,
         read_tfds=examples.sentences,
         gold=lambda example: list(example.tags),
         labelled_parts=parts.entities,

@@ -19,6 +19,7 @@ class Row:
         form: of the file, see `tf_adapt.serving.prediction.prediction_forms`.
         prediction: what of an example is in the file (tsv: the first column, conll: the tags) → as
             `read_predictions` returns it; a ValueError where it is none.
+        label: a predicted label as `prediction` gives it.
         probabilities: the text of a file → of each example that of each label, in tagging of each
             word that of its tag; None: it has none.
         combinations: how the answers of an ensemble may be combined; the first is the default.
@@ -27,6 +28,7 @@ class Row:
     form: str
     prediction: Callable[[Any], Any]
     combinations: tuple[str, ...]
+    label: Callable[[Any], Any] = lambda label: label
     probabilities: Callable[[str], list[list[float]] | None] = lambda text: None
 
 
@@ -53,15 +55,21 @@ def _after_tags(text: str) -> list[list[float]] | None:
     return [[float(line[2]) for line in sentence] for sentence in sentences]
 
 
-_LABEL = Row("tsv", str, (PROBABILITIES, VOTES), _columns_after)
+def _sorted_set(labels: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(labels))
+
+
+_LABEL = Row("tsv", str, (PROBABILITIES, VOTES), probabilities=_columns_after)
 _NUMBER = Row("tsv", float, (PROBABILITIES,))
 KINDS = {
     "classification": _LABEL,
-    "multilabel_classification": Row("tsv", _label_set, (PROBABILITIES,), _columns_after),
+    "multilabel_classification": Row(
+        "tsv", _label_set, (PROBABILITIES,), _sorted_set, _columns_after
+    ),
     "regression": _NUMBER,
     "pair_classification": _LABEL,
     "pair_regression": _NUMBER,
-    "tagging": Row("conll", list, (PROBABILITIES, VOTES), _after_tags),
+    "tagging": Row("conll", list, (PROBABILITIES, VOTES), list, _after_tags),
     "span_extraction": Row("tsv", str, ()),
 }
 

@@ -41,9 +41,6 @@ class Row:
         teacher_rows: see `classification.teacher_of_examples`.
         placeholder: an example without a label with one that is not used.
         label_place: where a file has labels, for messages.
-        as_in_task: the labelled examples of a file, of a `data` section, as the task has them.
-        known_labels: the same, where labels that the task has not are refused.
-        file_label: a predicted label as in the files of a run folder.
         outcomes: task, examples, arrays → the probabilities of what may come true of each choice,
             and the number of what did; None: its probabilities are not calibrated.
     """
@@ -62,9 +59,6 @@ class Row:
     teacher_rows: Callable[..., tuple] = classification.teacher_of_examples
     placeholder: Callable[[Any, Task], Any] = classification.with_first_label
     label_place: str = "the label column"
-    as_in_task: Callable[[list, Any, Task, str], list] = classification.as_read
-    known_labels: Callable[[list, Any, Task, str], list] = classification.as_read
-    file_label: Callable[[Any], Any] = classification.same
     outcomes: Callable[[Task, list, Answer], tuple[np.ndarray, np.ndarray]] | None = None
 
 
@@ -77,7 +71,6 @@ KINDS: dict[str, Row] = {
         with_thresholds=multilabel_classification.with_thresholds,
         teacher_logits=multilabel_classification.log_odds,
         placeholder=multilabel_classification.with_no_label,
-        file_label=multilabel_classification.sorted_set,
         outcomes=multilabel_classification.choices,
     ),
     "regression": _REGRESSION,
@@ -89,9 +82,6 @@ KINDS: dict[str, Row] = {
         teacher_rows=tagging.teacher_of_words,
         placeholder=tagging.with_first_tag,
         label_place="the tags",
-        as_in_task=tagging.in_the_tasks_scheme,
-        known_labels=tagging.with_known_tags,
-        file_label=list,
     ),
     "span_extraction": Row(
         evaluated=span_extraction.question_scores,

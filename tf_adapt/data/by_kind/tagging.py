@@ -8,7 +8,7 @@ from tf_adapt.data.formats import TaggedSentence
 from tf_adapt.data.formats.conll import last_column
 from tf_adapt.data.formats.json_fields import tagged_fields
 from tf_adapt.data.formats.tagged_json import read_tagged_json
-from tf_adapt.data.labels import check_scheme
+from tf_adapt.data.labels import check_labels, check_scheme
 from tf_adapt.data.tag_files import (
     in_scheme,
     recognised_scheme,
@@ -16,6 +16,7 @@ from tf_adapt.data.tag_files import (
     task_tags,
     with_types,
 )
+from tf_adapt.tasks.task import Task
 
 
 def read_sentences(path: str | Path, data: Any, labelled: bool) -> list[TaggedSentence]:
@@ -59,6 +60,29 @@ def with_shown_columns(data: Any) -> Any:
     else:
         shown = {"words": 0, "tags": last_column(data.train)}
     return data.model_copy(update={"columns": data.columns.model_copy(update=shown)})
+
+
+def in_the_tasks_scheme(
+    sentences: list[TaggedSentence], section: Any, task: Task, path: str
+) -> list[TaggedSentence]:
+    """The sentences of a user's own file in the scheme of the task; a dataset's are already."""
+    if not hasattr(section, "scheme"):
+        return sentences
+    return in_scheme(sentences, section.scheme, task.scheme, path)
+
+
+def with_known_tags(
+    sentences: list[TaggedSentence], section: Any, task: Task, path: str
+) -> list[TaggedSentence]:
+    """As `in_the_tasks_scheme`, after a check that a user's own file has the task's tags.
+
+    Raises:
+        DataError: it has others, or none.
+    """
+    in_scheme = in_the_tasks_scheme(sentences, section, task, path)
+    if hasattr(section, "scheme"):
+        check_labels(in_scheme, task.labels, path)
+    return in_scheme
 
 
 def in_task_scheme(

@@ -7,8 +7,6 @@ would make a difference look more significant than it is. Imports no TensorFlow.
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.printing.words import counted
@@ -44,6 +42,10 @@ def inseparable(examples: Examples) -> np.ndarray:
 
 def _components(of_examples: list[list[Hashable]]) -> np.ndarray:
     """The connected component of each example, numbered in order; equal ties join examples."""
+    # Here: who only reads files, as to predict them, does without.
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     nodes: dict[Hashable, int] = {}
     edges = [
         (number, nodes.setdefault(tie, len(of_examples) + len(nodes)))

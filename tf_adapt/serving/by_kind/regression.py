@@ -1,10 +1,8 @@
-"""The answers of regressions, of texts and of pairs: a number."""
-
-from collections.abc import Callable, Mapping
+"""The answers of regressions, of texts and of pairs: a number. Imports no TensorFlow."""
 
 from tf_adapt.data.formats import Record
-from tf_adapt.serving.by_kind.classification import Answer, outputs
-from tf_adapt.serving.prediction.answers import Prediction
+from tf_adapt.serving.by_kind.classification import Answer, Outputs
+from tf_adapt.serving.prediction.prediction import Prediction
 from tf_adapt.tasks.task import Task
 
 
@@ -13,11 +11,6 @@ def predictions(task: Task, records: list[Record], answer: Answer) -> list[Predi
     return [Prediction(float(score), ()) for score in answer["score"]]
 
 
-def served(task: Task, serve: Callable, records: list, names: Mapping[str, str]) -> Answer:
+def served(task: Task, records: list[Record], outputs: Outputs) -> Answer:
     """The answer of an export."""
-    return {"score": outputs(serve, records, names)["score"].numpy()}
-
-
-def named(answer: dict, task: Task, labels: None, texts: dict) -> dict:
-    """The outputs of a signature: the numbers."""
-    return answer
+    return {"score": outputs["score"]}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tf_adapt.data.packing.prepared import Limits
-from tf_adapt.serving.by_kind import (
+from tf_adapt.serving.exports.by_kind import (
     classification,
     multilabel_classification,
     regression,

@@ -1,52 +1,16 @@
-"""A model's predictions; answers to questions, from the predictions for windows of contexts."""
+"""Answers to questions, from the predictions for windows of contexts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import tensorflow as tf
 
 from tf_adapt.data.formats import Record
-from tf_adapt.tasks.answer_scores import ANSWER_METRICS, answer_scores, best_no_answer_threshold
+from tf_adapt.serving.prediction.prediction import FoundAnswer
+from tf_adapt.tasks.answer_scores import ANSWER_METRICS, best_no_answer_threshold
 from tf_adapt.tasks.best_spans import NONE, best_answers
 from tf_adapt.tasks.span_search import SpanSearch
 from tf_adapt.tasks.task import Task
-
-
-@dataclass(frozen=True)
-class FoundAnswer:
-    """An answer, or that there is none.
-
-    Attributes:
-        text: as it is in the context; "" for no answer.
-        score: its probability: see `tf_adapt.tasks.best_spans.best_answers`.
-        start, end: its offsets in the context, in characters, so that `context[start:end]` is the
-            text; −1 for no answer.
-    """
-
-    text: str
-    score: float
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """The prediction for one example.
-
-    Attributes:
-        label: the label; for regression a number; multilabel: a tuple of the chosen labels, in the
-            order of the task's labels; for tagging a tuple with one tag per word; for span
-            extraction the answer, "" for none.
-        scores: probability of each label, in the order of the task's labels; empty for regression;
-            for tagging the probability of each word's predicted tag; for span extraction that of
-            the answer.
-        answers: for span extraction the best answers, the predicted one first.
-    """
-
-    label: str | float | tuple[str, ...]
-    scores: tuple[float, ...]
-    answers: tuple[FoundAnswer, ...] = ()
 
 
 def answers_of_questions(
@@ -64,11 +28,6 @@ def answers_of_questions(
         _sorted(record, {name: values[number] for name, values in best.items()}, search)
         for number, record in enumerate(records)
     ]
-
-
-def scores_of_answers(records: Sequence[Record], answers: Sequence[str]) -> dict[str, float]:
-    """F1 and exact match of the answers to labelled questions."""
-    return answer_scores(answers, [record.label.texts for record in records])
 
 
 def chosen_no_answer_threshold(

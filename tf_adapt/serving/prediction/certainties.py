@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tf_adapt.serving.prediction.answers import Prediction
+from tf_adapt.serving.prediction.prediction import Prediction
 
 
 def of_label(labels: Sequence[str], prediction: Prediction, gold: str) -> list[tuple[float, bool]]:

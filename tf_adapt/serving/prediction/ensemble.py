@@ -15,12 +15,9 @@ from tf_adapt.errors import DataError
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.combination import Combination, transitions_of
 from tf_adapt.serving.exports.served_ensemble import export_ensemble
-from tf_adapt.serving.prediction.answers import Prediction
 from tf_adapt.serving.prediction.kinds import KINDS
-from tf_adapt.serving.prediction.predict import (
-    batch_predictions,
-    to_predictions,
-)
+from tf_adapt.serving.prediction.predict import batch_predictions, to_predictions
+from tf_adapt.serving.prediction.prediction import Prediction
 from tf_adapt.tasks.task import Task
 
 # Words that are decoded at once.

@@ -1,4 +1,4 @@
-"""Kinds of task → the predictions of a model, or of an export, for examples."""
+"""Kinds of task → the predictions of a model, or of an export, for examples. No TensorFlow."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,9 +13,9 @@ from tf_adapt.serving.by_kind import (
     span_extraction,
     tagging,
 )
-from tf_adapt.serving.by_kind.classification import PAIR, TEXT, Answer
+from tf_adapt.serving.by_kind.classification import PAIR, TEXT, Answer, Columns, Outputs
 from tf_adapt.serving.prediction import certainties as certain
-from tf_adapt.serving.prediction.answers import Prediction
+from tf_adapt.serving.prediction.prediction import Prediction
 from tf_adapt.tasks.task import Task
 
 Predictions = Callable[[Task, list, Answer], list[Prediction]]
@@ -27,7 +27,8 @@ class Row:
 
     Args:
         predictions: task, examples, arrays of `batch_predictions` → the predictions.
-        served: task, a signature of an export, examples → the same arrays.
+        columns: examples → the inputs of a signature of an export.
+        served: task, examples, the outputs of the signature → the same arrays.
         served_predictions: as `predictions`, from these arrays.
         of_examples: an output of a batch, its inputs → what of it belongs to each example.
         joined: what belongs to each example → one array.
@@ -38,7 +39,8 @@ class Row:
     """
 
     predictions: Predictions
-    served: Callable[[Task, Callable, list], Answer]
+    columns: Callable[[list], Columns]
+    served: Callable[[Task, list, Outputs], Answer]
     served_predictions: Predictions
     of_examples: Callable[[np.ndarray, dict], list | np.ndarray] = classification.of_rows
     joined: Callable[[list], np.ndarray] = np.stack
@@ -47,26 +49,30 @@ class Row:
     certainties: Callable[..., list[tuple[float, bool]]] = certain.of_label
 
 
-def _row(predictions: Predictions, served: Callable, **more: Callable) -> Row:
-    return Row(predictions, served, predictions, **more)
-
-
-_LABEL = _row(classification.predictions, partial(classification.served, names=TEXT))
-_NUMBER = _row(
-    regression.predictions, partial(regression.served, names=TEXT), certainties=certain.none
+_ONE_TEXT, _TWO_TEXTS, _QUESTION = (
+    partial(classification.columns, names=names) for names in (TEXT, PAIR, span_extraction.QUESTION)
 )
+
+
+def _row(predictions: Predictions, served: Callable, **more: Callable) -> Row:
+    return Row(predictions, _ONE_TEXT, served, predictions, **more)
+
+
+_LABEL = _row(classification.predictions, classification.served)
+_NUMBER = _row(regression.predictions, regression.served, certainties=certain.none)
 KINDS = {
     "classification": _LABEL,
     "multilabel_classification": _row(
         multilabel_classification.predictions,
-        partial(multilabel_classification.served, names=TEXT),
+        multilabel_classification.served,
         certainties=certain.of_set,
     ),
     "regression": _NUMBER,
-    "pair_classification": replace(_LABEL, served=partial(classification.served, names=PAIR)),
-    "pair_regression": replace(_NUMBER, served=partial(regression.served, names=PAIR)),
+    "pair_classification": replace(_LABEL, columns=_TWO_TEXTS),
+    "pair_regression": replace(_NUMBER, columns=_TWO_TEXTS),
     "tagging": Row(
         tagging.predictions,
+        tagging.columns,
         tagging.served,
         tagging.predictions,
         tagging.of_words,
@@ -77,8 +83,10 @@ KINDS = {
     ),
     "span_extraction": Row(
         span_extraction.predictions,
+        _QUESTION,
         span_extraction.served,
         span_extraction.served_predictions,
+        scores=span_extraction.scores,
         certainties=certain.none,
     ),
 }

@@ -1,9 +1,7 @@
 """Predictions of a trained model and hidden states of an encoder, for texts in memory."""
 
 import io
-import logging
 import os
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,22 +11,18 @@ from hub_modules.native.inference_graph import InferenceGraph
 from tf_adapt.data.batches import PreparedData, prepare, shortest_first, sorted_batches
 from tf_adapt.data.in_memory.records import in_memory_records
 from tf_adapt.encoder.hub_encoder import HubEncoder
-from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.kinds import refuse_language_model
 from tf_adapt.printing.progress import tracked
-from tf_adapt.printing.words import counted
-from tf_adapt.serving.prediction.answers import Prediction
 from tf_adapt.serving.prediction.kinds import KINDS
 from tf_adapt.serving.prediction.output_files import write_output
-from tf_adapt.serving.prediction.prediction_forms import check_texts, form_of, predictions_text
+from tf_adapt.serving.prediction.prediction import Prediction
+from tf_adapt.serving.prediction.rows import check_numbers
 from tf_adapt.tasks.task import Task
 
 # Up to here batches are packed without `tf.data`, whose tracing takes as long as a hundred texts.
 FEW_BATCHES = 32
-# Of empty rows, in a warning.
-_MOST_SHOWN = 5
-_log = logging.getLogger(__name__)
 
 
 def predict(
@@ -58,26 +52,6 @@ def predict(
     return to_predictions(
         model.task, records, batch_predictions(model, prepared, batch_size, progress)
     )
-
-
-def predictions_of_rows(records: Sequence[Any], predict: Callable[[list], list]) -> list:
-    """The prediction for each example; None for an empty one, of which a warning is logged.
-
-    Args:
-        predict: examples with a text → their predictions.
-    """
-    filled = [record for record in records if not record.is_empty]
-    empty = [record.where for record in records if record.is_empty]
-    if empty:
-        more = ", …" if len(empty) > _MOST_SHOWN else ""
-        _log.warning(
-            "%s without a text (%s%s): the answers are empty",
-            counted(len(empty), "example"),
-            ", ".join(empty[:_MOST_SHOWN]),
-            more,
-        )
-    answers = iter(predict(filled) if filled else [])
-    return [None if record.is_empty else next(answers) for record in records]
 
 
 def batch_predictions(
@@ -138,45 +112,6 @@ def to_predictions(task: Task, records: list, answer: dict[str, np.ndarray]) -> 
     """
     check_numbers(answer)
     return KINDS[task.kind].predictions(task, records, answer)
-
-
-def check_numbers(answer: dict[str, np.ndarray]) -> None:
-    """Checks that scores are numbers: the largest of others would be that of the first label.
-
-    Raises:
-        ArtifactError: one is none.
-    """
-    for name, values in answer.items():
-        if np.issubdtype(values.dtype, np.floating) and np.isnan(values).any():
-            raise ArtifactError(
-                f"the model's answers: expected numbers, got {name} that are none (NaN); its "
-                "weights are damaged, or its training has diverged: train it again"
-            )
-
-
-def write_predictions(
-    path: str | os.PathLike,
-    task: Task,
-    records: list,
-    predictions: list[Prediction],
-    with_input: bool = False,
-    named: str | os.PathLike | None = None,
-) -> None:
-    """Writes a file of predictions, or to standard output if `path` is `-`.
-
-    Args:
-        path: its suffix selects the format, see `tf_adapt.serving.prediction.prediction_forms`.
-        with_input: write the row before each prediction.
-        named: a name whose suffix selects the format instead.
-
-    Raises:
-        ArtifactError: the file cannot be written.
-        ConfigError, DataError: the format cannot represent the predictions, or a text.
-    """
-    form = form_of(path if named is None else named, task)
-    check_texts(form, task, records, with_input)
-    text = predictions_text(form, task, records, predictions, with_input)
-    write_output(path, text.encode("utf-8"))
 
 
 def encode(

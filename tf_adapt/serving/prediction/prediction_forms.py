@@ -21,6 +21,7 @@ from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.runs import kinds as runs
 from tf_adapt.serving.kinds import KINDS, on_one_line
+from tf_adapt.serving.prediction.output_files import write_output
 
 # Columns that say which example a row is.
 _ID = re.compile(r"(.*[_ -])?(id|idx|index|guid|uuid)", re.IGNORECASE)
@@ -77,7 +78,7 @@ def predictions_text(
 
     Args:
         form: tsv, csv, jsonl or conll: see `form_of`.
-        predictions: a `tf_adapt.serving.prediction.predict.Prediction` for each record, None for an
+        predictions: one for each record, see `tf_adapt.serving.prediction.prediction`; None for an
             empty one.
         with_input: write the row first, with its own names of the columns; columns of ids are
             written in any case, and for tagging the words.
@@ -109,6 +110,31 @@ def predictions_text(
     content = io.StringIO()
     csv.writer(content).writerows(rows)
     return content.getvalue()
+
+
+def write_predictions(
+    path: str | os.PathLike,
+    task: Any,
+    records: list,
+    predictions: list[Any],
+    with_input: bool = False,
+    named: str | os.PathLike | None = None,
+) -> None:
+    """Writes a file of predictions, or to standard output if `path` is `-`.
+
+    Args:
+        path: its suffix selects the format, see this module.
+        with_input: write the row before each prediction.
+        named: a name whose suffix selects the format instead.
+
+    Raises:
+        ArtifactError: the file cannot be written.
+        ConfigError, DataError: the format cannot represent the predictions, or a text.
+    """
+    form = form_of(path if named is None else named, task)
+    check_texts(form, task, records, with_input)
+    text = predictions_text(form, task, records, predictions, with_input)
+    write_output(path, text.encode("utf-8"))
 
 
 def _of_input(record: Record | TaggedSentence, task: Any, with_input: bool) -> dict[str, Any]:

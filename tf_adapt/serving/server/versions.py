@@ -5,6 +5,7 @@ import contextlib
 import gc
 import logging
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
@@ -14,6 +15,7 @@ from pathlib import Path
 from hub_modules.engines.names import TENSORFLOW
 from hub_modules.manifest import MANIFEST
 from tf_adapt.errors import ArtifactError, TfAdaptError
+from tf_adapt.serving.reading.opened import needs_tensorflow
 from tf_adapt.serving.server.batching import Batcher
 from tf_adapt.serving.server.limits import Limits, RefusedError
 from tf_adapt.serving.server.loaded import Export, load_export
@@ -124,7 +126,7 @@ class Model:
         before = self._others.get(number)
         self._others[number] = _Other(LOADING)
         try:
-            export = await asyncio.to_thread(load_export, folder, self.trust, self.engine)
+            export = await asyncio.to_thread(_load_next, folder, self.trust, self.engine)
         # One that is being removed, or a program that is not one of ours, may fail in any way.
         except Exception as error:
             problem = str(error) if isinstance(error, TfAdaptError) else _first_line(error)
@@ -192,6 +194,16 @@ def load_model(
     identity = _identity(version)
     current = _made(number, load_export(version, trust, engine), make_batcher, identity)
     return Model(name, folder, trust, make_batcher, current, engine)
+
+
+def _load_next(folder: Path, trust: bool, engine: str) -> Export:
+    """As `load_export`, in a server that runs: what began without TensorFlow stays without it."""
+    if "tensorflow" not in sys.modules and needs_tensorflow(folder):
+        raise ArtifactError(
+            f"{folder}: expected an export of the format openvino, for this server began without "
+            "TensorFlow, got a SavedModel; start the server again to serve it"
+        )
+    return load_export(folder, trust, engine)
 
 
 def _made(number: int, export: Export, make_batcher: Callable, identity: tuple) -> Version:

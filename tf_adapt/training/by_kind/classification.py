@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import keras
 import numpy as np
@@ -74,16 +73,6 @@ def teacher_of_examples(
 def with_first_label(record: Record, task: Task) -> Record:
     """An unlabelled text with a placeholder label, which is not used."""
     return replace(record, label=(task.labels or [None])[0])
-
-
-def as_read(records: list, section: Any, task: Task, path: str) -> list:
-    """The examples of a file as they are."""
-    return records
-
-
-def same(label: Any) -> Any:
-    """A predicted label, in the form of `tf_adapt.runs.prediction_files`."""
-    return label
 
 
 def outcomes(task: Task, records: list, answer: Answer) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from tf_adapt.data.formats import Record
 from tf_adapt.errors import TrainingError
 from tf_adapt.models.combination import SMALLEST
 from tf_adapt.serving.by_kind.classification import label_scores
-from tf_adapt.serving.prediction.answers import Prediction
+from tf_adapt.serving.prediction.prediction import Prediction
 from tf_adapt.tasks.task import Task
 from tf_adapt.tasks.thresholds import best_thresholds
 from tf_adapt.training.by_kind.classification import Answer, Scores
@@ -51,11 +51,6 @@ def log_odds(answer: Answer) -> np.ndarray:
 def with_no_label(record: Record, task: Task) -> Record:
     """A text without labels as an example."""
     return replace(record, label=())
-
-
-def sorted_set(labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Predicted labels, in the form of `tf_adapt.runs.prediction_files`."""
-    return tuple(sorted(labels))
 
 
 def choices(task: Task, records: list, answer: Answer) -> tuple[np.ndarray, np.ndarray]:

@@ -9,8 +9,10 @@ import numpy as np
 
 from tf_adapt.data.batches import PreparedData
 from tf_adapt.models.adapted_model import AdaptedModel
-from tf_adapt.serving.prediction.answers import chosen_no_answer_threshold, scores_of_answers
-from tf_adapt.serving.prediction.predict import Prediction, batch_predictions, to_predictions
+from tf_adapt.serving.by_kind.span_extraction import scores
+from tf_adapt.serving.prediction.answers import chosen_no_answer_threshold
+from tf_adapt.serving.prediction.predict import batch_predictions, to_predictions
+from tf_adapt.serving.prediction.prediction import Prediction
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.by_kind.classification import Answer, Scores
 from tf_adapt.training.by_kind.multilabel_classification import not_finite
@@ -33,8 +35,7 @@ def scores_of_windows(
     task: Task, records: list, windows: Answer, predictions: list[Prediction]
 ) -> Scores:
     """The mean loss of predicted windows, and the scores of the answers in them."""
-    scores = scores_of_answers(records, [prediction.label for prediction in predictions])
-    return {"loss": float(np.mean(windows["loss"])), **scores}
+    return {"loss": float(np.mean(windows["loss"])), **scores(task, records, predictions)}
 
 
 def not_evaluated(

@@ -7,7 +7,7 @@ import numpy as np
 from tf_adapt.data.gold_answers import gold_answers
 from tf_adapt.data.splits.groups import item_groups
 from tf_adapt.runs.ensemble_folder import SplitResult
-from tf_adapt.serving.prediction.predict import Prediction
+from tf_adapt.serving.prediction.prediction import Prediction
 from tf_adapt.statistics.pairs import FEWEST_ITEMS
 from tf_adapt.statistics.scores import item_statistics, of_groups, score_of
 from tf_adapt.statistics.two_cells import compare_cells, sample_of

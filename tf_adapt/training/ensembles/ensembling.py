@@ -25,7 +25,8 @@ from tf_adapt.runs.kinds import combinations_of
 from tf_adapt.runs.prediction_files import write_predictions
 from tf_adapt.runs.run_schemas import TaskArguments
 from tf_adapt.serving.prediction.ensemble import Answer, combined
-from tf_adapt.serving.prediction.predict import Prediction, to_predictions
+from tf_adapt.serving.prediction.predict import to_predictions
+from tf_adapt.serving.prediction.prediction import Prediction
 from tf_adapt.serving.prediction.prediction_forms import predictions_text
 from tf_adapt.statistics.selection import greedy_weights
 from tf_adapt.tasks.task import Task

@@ -21,7 +21,8 @@ from tf_adapt.runs.ensemble_folder import WEIGHTS, EnsembleFile, EnsembleMember
 from tf_adapt.runs.kinds import KINDS as FILES
 from tf_adapt.runs.prediction_files import write_predictions
 from tf_adapt.serving.prediction.ensemble import Member, scores
-from tf_adapt.serving.prediction.predict import Prediction, to_predictions
+from tf_adapt.serving.prediction.predict import to_predictions
+from tf_adapt.serving.prediction.prediction import Prediction
 from tf_adapt.serving.prediction.prediction_forms import predictions_text
 from tf_adapt.statistics.selection import greedy_members
 from tf_adapt.tasks.task import Task
@@ -34,7 +35,7 @@ from tf_adapt.training.ensembles.ensemble_scores import (
 from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.resolving.run_config import saved_config
 from tf_adapt.training.results.finish import layer_weights, versions
-from tf_adapt.training.results.model_scores import quality
+from tf_adapt.training.results.quality import quality
 from tf_adapt.training.results.slices import scores_of_predictions
 
 log = logging.getLogger(__name__)

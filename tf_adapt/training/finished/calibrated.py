@@ -13,7 +13,7 @@ from tf_adapt.statistics.temperature import best_temperature
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.resolving.reading import Reading
-from tf_adapt.training.results.model_scores import quality
+from tf_adapt.training.results.quality import quality
 
 
 def calibrate(model: AdaptedModel, reading: Reading) -> str:

@@ -1,4 +1,4 @@
-"""Reads a file in the form of a run's data."""
+"""Reads a file in the form of a run's data. Imports no TensorFlow."""
 
 import os
 from pathlib import Path
@@ -11,11 +11,11 @@ from tf_adapt.config.reading import data_section
 from tf_adapt.data.datasets import in_format, read_file, rows_to_predict
 from tf_adapt.data.formats.suffixes import SUFFIXES, suffix_of
 from tf_adapt.data.formats.text import named_input
+from tf_adapt.data.kinds import KINDS
 from tf_adapt.data.own_files import labelled_only, recognised
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.serving.prediction.prediction_forms import check_texts, form_of
 from tf_adapt.tasks.task import Task
-from tf_adapt.training.kinds import KINDS
 
 
 def labelled_examples(path: str | os.PathLike, task: Task, data: Any) -> list:
@@ -37,28 +37,20 @@ def examples_to_predict(
     return records
 
 
-def examples_for_export(
-    path: str | os.PathLike,
-    output: str | os.PathLike,
-    with_input: bool,
-    task: Task,
-    section: dict | None,
-    where: Path,
-) -> list:
-    """As `examples_to_predict`, by the plain values of an export's section `data`.
+def section_of_export(plain: dict | None, kind: str, where: Path) -> Any:
+    """The `data` section of an export, of its plain values.
 
     Raises:
         ArtifactError: they are others than of such a section (`where` has them).
     """
     try:
-        data = data_section(section, task.kind)
+        return data_section(plain, kind)
     except (ValidationError, TypeError, ConfigError) as error:
         problem = " ".join(str(error).split())[:200]
         raise ArtifactError(
             f"{where}: data: expected how files are read, got other values "
             f"({problem}); export the run again"
         ) from None
-    return examples_to_predict(path, output, with_input, task, data)
 
 
 def of_file(path: str | os.PathLike, data: Any) -> Any:

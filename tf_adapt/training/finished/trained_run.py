@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from hub_modules.engines.names import TENSORFLOW, check_engine
-from hub_modules.manifest import MANIFEST
 from tf_adapt.data.batches import prepare
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.kinds import refuse_language_model
@@ -14,21 +13,16 @@ from tf_adapt.runs.ensemble_folder import is_ensemble
 from tf_adapt.serving.prediction.ensemble import Ensemble
 from tf_adapt.serving.prediction.ensemble import scores as ensemble_scores
 from tf_adapt.serving.prediction.output_files import check_output
-from tf_adapt.serving.prediction.predict import (
-    predict,
-    predictions_of_rows,
-    to_predictions,
-    write_predictions,
-)
-from tf_adapt.serving.prediction.served_predictions import predict_with_export
+from tf_adapt.serving.prediction.predict import predict, to_predictions
+from tf_adapt.serving.prediction.prediction_forms import write_predictions
+from tf_adapt.serving.prediction.rows import predictions_of_rows
+from tf_adapt.serving.reading.opened import is_export
 from tf_adapt.training.ensembles.load_ensemble import loaded_ensemble
-from tf_adapt.training.finished.data_files import (
-    examples_for_export,
-    examples_to_predict,
-    labelled_examples,
-)
+from tf_adapt.training.finished.data_files import examples_to_predict, labelled_examples
+from tf_adapt.training.finished.exported import evaluate_export, predict_export
 from tf_adapt.training.finished.load_run import loaded_run
-from tf_adapt.training.results.model_scores import described_scores, quality, write_answers
+from tf_adapt.training.results.model_scores import described_scores
+from tf_adapt.training.results.quality import quality, write_answers
 from tf_adapt.training.results.slices import scores_of_predictions
 
 
@@ -39,24 +33,30 @@ def evaluate_file(
     name: str | None = None,
     engine: str = TENSORFLOW,
     out: str | os.PathLike | None = None,
+    signature: str | None = None,
 ) -> dict[str, Any]:
     """Loss and metrics of a run on a labelled file, or on standard input if `path` is `-`.
 
     The file is read as in `predict_file`, but with labels. With slices in the run's config, of an
-    ensemble in that of its first member, their scores are under `slices`. An ensemble has no loss.
+    ensemble in that of its first member, their scores are under `slices`. An ensemble has no loss,
+    an export neither.
     The scores of each label are under `labels`, how well probabilities fit under `calibration`.
 
     Args:
         trust, name: see `load_run`.
         engine: of the encoder: see `HubEncoder`.
         out: a folder for the files of `write_answer_files`.
+        signature: the task, of an export of several.
 
     Raises:
         ArtifactError, ConfigError: as `load_run`, `load_ensemble`; the encoder cannot have the
             engine; a file cannot be written; a language model has no answers to write.
         DataError: the content of the file is invalid, or does not fit the run's labels.
     """
+    if is_export(Path(run)):
+        return evaluate_export(run, path, trust, name, engine, out, signature)
     check_engine(engine)
+    _refuse_signature(run, signature)
     if is_ensemble(Path(run)):
         _no_task(run, name)
         ensemble, reading = loaded_ensemble(Path(run), trust)
@@ -87,6 +87,14 @@ def evaluate_file(
 def _no_task(folder: str | os.PathLike, name: str | None) -> None:
     if name is not None:
         raise ConfigError(f"{folder}: expected no task of an ensemble, which has one, got {name!r}")
+
+
+def _refuse_signature(folder: str | os.PathLike, signature: str | None) -> None:
+    if signature is not None:
+        raise ConfigError(
+            f"{folder}: expected no --signature for a run, got {signature!r}; leave it out (a "
+            "run of several tasks has --task)"
+        )
 
 
 def _compute_members_in(engine: str, ensemble: Ensemble) -> None:
@@ -135,24 +143,16 @@ def predict_file(
             `output`.
     """
     folder = Path(run_or_export)
+    if is_export(folder):
+        return predict_export(
+            folder, path, output, with_input, trust, signature, name, engine, form
+        )
     check_engine(engine)
     check_output(output, path, folder)
     named = output if form is None else f"{output}.{form}"
     given = path, named, with_input
-    if (folder / MANIFEST).is_file() or (folder / "saved_model.pb").is_file():
-        if name is not None:
-            raise ConfigError(
-                f"{folder}: expected no --task for an export, got {name!r}; one of several tasks "
-                "is chosen with --signature"
-            )
-        read = functools.partial(examples_for_export, *given)
-        task, records, predictions = predict_with_export(folder, read, trust, signature, engine)
-    elif signature is not None:
-        raise ConfigError(
-            f"{folder}: expected no --signature for a run, got {signature!r}; leave it out (a "
-            "run of several tasks has --task)"
-        )
-    elif is_ensemble(folder):
+    _refuse_signature(folder, signature)
+    if is_ensemble(folder):
         _no_task(folder, name)
         ensemble, reading = loaded_ensemble(folder, trust)
         _compute_members_in(engine, ensemble)

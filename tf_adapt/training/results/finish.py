@@ -19,17 +19,13 @@ from tf_adapt.models.multi_task_model import MultiTaskModel
 from tf_adapt.runs import checkpoints, run_folder, run_schemas
 from tf_adapt.runs.kinds import KINDS as FILES
 from tf_adapt.runs.prediction_files import write_predictions
-from tf_adapt.serving.prediction.predict import (
-    batch_predictions,
-    inputs_of,
-    to_predictions,
-)
+from tf_adapt.serving.prediction.predict import batch_predictions, inputs_of, to_predictions
 from tf_adapt.serving.prediction.prediction_forms import predictions_text
 from tf_adapt.training.callbacks import plain_numbers
 from tf_adapt.training.event_files import write_slices
 from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.results.memory import peak_memory
-from tf_adapt.training.results.model_scores import quality
+from tf_adapt.training.results.quality import quality
 from tf_adapt.training.results.slices import Scores, scores_of_run
 from tf_adapt.training.run import Run
 from tf_adapt.version import __version__

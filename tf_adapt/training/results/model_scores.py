@@ -1,21 +1,15 @@
 """The loss and the metrics of a model on labelled examples."""
 
-import os
-from pathlib import Path
 from typing import Any
 
 from tf_adapt.data.batches import PreparedData
-from tf_adapt.data.gold_answers import gold_answers, label_scores
 from tf_adapt.models.adapted_model import AdaptedModel
-from tf_adapt.runs.answer_files import write_answer_files
 from tf_adapt.runs.slices import Slices
-from tf_adapt.serving.prediction.answers import Prediction
-from tf_adapt.serving.prediction.kinds import KINDS as PREDICTIONS
 from tf_adapt.serving.prediction.predict import batch_predictions, to_predictions
-from tf_adapt.statistics.calibration import calibration
+from tf_adapt.serving.prediction.prediction import Prediction
 from tf_adapt.tasks.kinds import KINDS as TASKS
-from tf_adapt.tasks.task import Task
 from tf_adapt.training.kinds import KINDS
+from tf_adapt.training.results.quality import quality
 from tf_adapt.training.results.slices import scores_of_predictions
 
 
@@ -49,31 +43,6 @@ def described_scores(
     if slices:
         scores["slices"] = scores_of_predictions(slices, task, records, predictions)
     return scores, predictions
-
-
-def quality(task: Task, records: list, predictions: list[Prediction]) -> dict[str, Any]:
-    """`labels`, see `label_scores`, and `calibration`, see the function of this name; nothing for a
-    kind of task without labels."""
-    gold = gold_answers(records, task.kind)
-    predicted = [prediction.label for prediction in predictions]
-    of_labels = label_scores(predicted, gold, task.kind, task.scheme)
-    certainties = PREDICTIONS[task.kind].certainties
-    certain = [
-        pair
-        for prediction, label in zip(predictions, gold, strict=True)
-        for pair in certainties(task.labels, prediction, label)
-    ]
-    found = {"labels": of_labels} if of_labels else {}
-    return found | ({"calibration": calibration(*zip(*certain, strict=True))} if certain else {})
-
-
-def write_answers(
-    folder: str | os.PathLike, task: Task, records: list, predictions: list[Prediction]
-) -> None:
-    """Writes the files of `write_answer_files` for one model."""
-    answers = [KINDS[task.kind].file_label(prediction.label) for prediction in predictions]
-    of_model = answers, [prediction.scores for prediction in predictions]
-    write_answer_files(Path(folder), task.kind, records, [of_model], task.labels, task.scheme)
 
 
 def _evaluated(

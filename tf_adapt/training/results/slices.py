@@ -13,13 +13,13 @@ from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import ArtifactError, DataError
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.export_files import saved_task
+from tf_adapt.runs.kinds import KINDS
 from tf_adapt.runs.prediction_files import read_predictions
 from tf_adapt.runs.slices import Members, Slices, checked_members, members_of
-from tf_adapt.serving.prediction.predict import Prediction
+from tf_adapt.serving.prediction.prediction import Prediction
 from tf_adapt.statistics.scores import item_statistics
 from tf_adapt.statistics.slices import slice_score, with_challenging
 from tf_adapt.tasks.task import Task
-from tf_adapt.training.kinds import KINDS
 
 log = logging.getLogger(__name__)
 # Of the tests of one run: see `statistics.slices.with_challenging`.
@@ -82,7 +82,7 @@ def scores_of_predictions(
     slices: Slices, task: Task, records: list, predictions: list[Prediction]
 ) -> Scores:
     """`slice_scores`; None, with a warning, where a slice's file or run cannot be read."""
-    predicted = [KINDS[task.kind].file_label(prediction.label) for prediction in predictions]
+    predicted = [KINDS[task.kind].label(prediction.label) for prediction in predictions]
     members: Members = {}
     for name, rules in slices.items():
         try:

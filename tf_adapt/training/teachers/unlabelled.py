@@ -7,6 +7,7 @@ from tf_adapt.data.consistency_batches import Unlabelled, prepared_unlabelled
 from tf_adapt.data.datasets import read_file
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.formats.text import KnownLines, read_lines
+from tf_adapt.data.kinds import KINDS as DATA
 from tf_adapt.data.perturbed_words import CHANGED_SHARE
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import DataError
@@ -93,7 +94,7 @@ def _first_with_label(path: str, section: Any, examples: list, task: Task) -> st
     for example, start, end in zip(examples, starts, [*starts[1:], len(lines)], strict=True):
         try:
             known = read_file(KnownLines([*header, *lines[start:end]]), section)
-            KINDS[task.kind].known_labels(known, section, task, path)
+            DATA[task.kind].known_labels(known, section, task, path)
         except DataError:  # as it should be: the label is missing
             continue
         return example.where

@@ -1,0 +1,1 @@
+"""Exports in memory: each signature a function of texts, whatever computes it."""
