@@ -18,6 +18,8 @@ HUBS = ["huggingface-hub>=0.25", "kagglehub>=0.3"]
 # Another engine for CPUs.
 OPENVINO = ["openvino>=2025.0"]
 INT8 = [*OPENVINO, "nncf>=3.0"]
+# Exports that are read without TensorFlow: see requirements/light.txt.
+LIGHT = [*OPENVINO, "tokenizers>=0.21"]
 # Pooling comparisons by a random-effects model.
 POOL = ["statsmodels>=0.14.2"]
 # The search for settings.
@@ -91,12 +93,13 @@ setup(
         "hubs": HUBS,
         "keras-hub": KERAS_HUB,
         "int8": INT8,
+        "light": LIGHT,
         "openvino": OPENVINO,
         "pool": POOL,
         "search": SEARCH,
         "serve": SERVE,
         "slurm": SLURM,
-        "test": TEST + CONVERT + INT8 + POOL + SEARCH + SERVE + SLURM,
+        "test": TEST + CONVERT + INT8 + LIGHT + POOL + SEARCH + SERVE + SLURM,
         # What a user would pick instead, for timing side by side.
         "bench": ["torch==2.13.0", "transformers>=5"],
         # The site: `make docs`.
