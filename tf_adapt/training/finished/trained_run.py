@@ -1,6 +1,5 @@
 """Scores and predicts a file with a trained run, an ensemble or an export."""
 
-import functools
 import os
 from pathlib import Path
 from typing import Any
@@ -10,20 +9,17 @@ from tf_adapt.data.batches import prepare
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.kinds import refuse_language_model
 from tf_adapt.runs.ensemble_folder import is_ensemble
-from tf_adapt.serving.prediction.ensemble import Ensemble
-from tf_adapt.serving.prediction.ensemble import scores as ensemble_scores
 from tf_adapt.serving.prediction.output_files import check_output
-from tf_adapt.serving.prediction.predict import predict, to_predictions
+from tf_adapt.serving.prediction.predict import predict
 from tf_adapt.serving.prediction.prediction_forms import write_predictions
 from tf_adapt.serving.prediction.rows import predictions_of_rows
 from tf_adapt.serving.reading.opened import is_export
-from tf_adapt.training.ensembles.load_ensemble import loaded_ensemble
 from tf_adapt.training.finished.data_files import examples_to_predict, labelled_examples
+from tf_adapt.training.finished.ensembled import evaluate_ensemble, predictions_of_ensemble
 from tf_adapt.training.finished.exported import evaluate_export, predict_export
 from tf_adapt.training.finished.load_run import loaded_run
 from tf_adapt.training.results.model_scores import described_scores
-from tf_adapt.training.results.quality import quality, write_answers
-from tf_adapt.training.results.slices import scores_of_predictions
+from tf_adapt.training.results.quality import write_answers
 
 
 def evaluate_file(
@@ -38,9 +34,9 @@ def evaluate_file(
     """Loss and metrics of a run on a labelled file, or on standard input if `path` is `-`.
 
     The file is read as in `predict_file`, but with labels. With slices in the run's config, of an
-    ensemble in that of its first member, their scores are under `slices`. An ensemble has no loss,
-    an export neither.
-    The scores of each label are under `labels`, how well probabilities fit under `calibration`.
+    ensemble in that of its first member, their scores are under `slices`; an export has none. The
+    scores of each label are under `labels`, how well probabilities fit under `calibration`. Neither
+    an ensemble nor an export has a loss.
 
     Args:
         trust, name: see `load_run`.
@@ -58,19 +54,7 @@ def evaluate_file(
     check_engine(engine)
     _refuse_signature(run, signature)
     if is_ensemble(Path(run)):
-        _no_task(run, name)
-        ensemble, reading = loaded_ensemble(Path(run), trust)
-        _compute_members_in(engine, ensemble)
-        records = labelled_examples(path, ensemble.task, reading.data)
-        predictions = to_predictions(ensemble.task, records, ensemble.answer(records))
-        scores = ensemble_scores(ensemble.task, records, predictions)
-        scores |= quality(ensemble.task, records, predictions)
-        if out is not None:
-            write_answers(out, ensemble.task, records, predictions)
-        if not reading.slices:
-            return scores
-        of_slices = scores_of_predictions(reading.slices, ensemble.task, records, predictions)
-        return scores | {"slices": of_slices}
+        return evaluate_ensemble(Path(run), path, trust, name, engine, out)
     model, reading = loaded_run(Path(run), trust, name)
     if out is not None:
         refuse_language_model(model.task)
@@ -84,22 +68,12 @@ def evaluate_file(
     return scores
 
 
-def _no_task(folder: str | os.PathLike, name: str | None) -> None:
-    if name is not None:
-        raise ConfigError(f"{folder}: expected no task of an ensemble, which has one, got {name!r}")
-
-
 def _refuse_signature(folder: str | os.PathLike, signature: str | None) -> None:
     if signature is not None:
         raise ConfigError(
             f"{folder}: expected no --signature for a run, got {signature!r}; leave it out (a "
             "run of several tasks has --task)"
         )
-
-
-def _compute_members_in(engine: str, ensemble: Ensemble) -> None:
-    for member in ensemble.members:
-        member.model.encoder.engine = engine
 
 
 def predict_file(
@@ -153,13 +127,8 @@ def predict_file(
     given = path, named, with_input
     _refuse_signature(folder, signature)
     if is_ensemble(folder):
-        _no_task(folder, name)
-        ensemble, reading = loaded_ensemble(folder, trust)
-        _compute_members_in(engine, ensemble)
-        task, records = ensemble.task, examples_to_predict(*given, ensemble.task, reading.data)
-        predictions = predictions_of_rows(
-            records, functools.partial(ensemble.predict, progress=True)
-        )
+        of_ensemble = predictions_of_ensemble(folder, given, trust, name, engine)
+        task, records, predictions = of_ensemble
     else:
         model, reading = loaded_run(folder, trust, name)
         refuse_language_model(model.task)
