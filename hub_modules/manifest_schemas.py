@@ -152,6 +152,8 @@ class ManifestKeys(Schema):
 
 
 EXPORT = "export"
+# One that is read without TensorFlow.
+LIGHT_EXPORT = "light_export"
 SCHEMAS: dict[str, type[Manifest]] = {
     "bert": ModuleManifest[BertArguments, bool],
     "elmo": ModuleManifest[ElmoArguments, bool | None],
@@ -161,4 +163,5 @@ SCHEMAS: dict[str, type[Manifest]] = {
     "mpnet": ModuleManifest[MPNetArguments, bool],
     # Of an export for serving.
     EXPORT: Manifest,
+    LIGHT_EXPORT: Manifest,
 }

@@ -10,6 +10,7 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.light.light_model import LightModel
 from tf_adapt.serving.kinds import KINDS
 from tf_adapt.serving.reading.opened import PREDICT, Answer, Columns, Opened, Outputs
+from tf_adapt.tasks.task import Task
 
 # The types of outputs in TensorFlow Serving's metadata; of the others it is text.
 _TYPES = {
@@ -37,14 +38,14 @@ def opened(folder: Path, content: str, trust: bool, engine: str) -> Opened:
 
         return answered
 
-    return Opened(answer, {name: _definition(one.task) for name, one in model.tasks.items()})
+    return Opened(answer, {name: _definition(task) for name, task in model.tasks.items()})
 
 
 def _array(values: Any) -> np.ndarray:
     return np.array(values, object) if isinstance(values, list) else values
 
 
-def _definition(task: Any) -> dict[str, Any]:
+def _definition(task: Task) -> dict[str, Any]:
     """A signature as TensorFlow Serving shows it: the sizes of batch and time are not known."""
     row = KINDS[task.kind]
     rank = max(row.inputs.values())

@@ -13,15 +13,16 @@ import numpy as np
 
 from hub_modules.engines.names import TENSORFLOW
 from hub_modules.manifest import MANIFEST, module_hash, read_manifest, verify
-from hub_modules.manifest_schemas import EXPORT
+from hub_modules.manifest_schemas import EXPORT, LIGHT_EXPORT
 from tf_adapt.errors import ArtifactError
-from tf_adapt.light.layout import LIGHT_EXPORT
 
 # A value a row for each input; an array for each output, in which texts are `str`.
 Columns = dict[str, list]
 Outputs = dict[str, np.ndarray]
 Answer = Callable[[Columns], Outputs]
 SAVED_MODEL = "saved_model.pb"
+# The method of signatures, in TensorFlow Serving's metadata.
+PREDICT = "tensorflow/serving/predict"
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,7 @@ from hub_modules.programs.saved_model import restore_program
 from hub_modules.programs.trusted import check_trusted, remember
 from tf_adapt.errors import ArtifactError, DataError
 from tf_adapt.serving.exports.export_parts import signature_in
-from tf_adapt.serving.reading.opened import SAVED_MODEL, Answer, Columns, Opened, Outputs
-
-_PREDICT = "tensorflow/serving/predict"
+from tf_adapt.serving.reading.opened import PREDICT, SAVED_MODEL, Answer, Columns, Opened, Outputs
 
 
 def opened(folder: Path, content: str, trust: bool, engine: str) -> Opened:
@@ -101,7 +99,7 @@ def _definitions(folder: Path) -> dict[str, dict[str, Any]]:
             "method_name": signature.method_name,
         }
         for name, signature in graph.signature_def.items()
-        if signature.method_name == _PREDICT
+        if signature.method_name == PREDICT
     }
 
 
