@@ -49,6 +49,17 @@ UNDECIDED = 6
     "best, 🔥's best and the best other are scored and tested.",
 )
 @click.option(
+    "--cluster",
+    metavar="auto|ADDRESS",
+    help="Runs are tasks of a Ray cluster, with DIR on a shared file system; auto: the running "
+    "one, else one on this machine.",
+)
+@click.option(
+    "--cpus-per-run",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Cores of a node of the cluster for each run, by default its threads.",
+)
+@click.option(
     "--cache", type=PATH, metavar="DIR", help="Keeps the features of frozen encoders for others."
 )
 @click.option(
@@ -76,6 +87,8 @@ def compare(
     gpus_per_run: float | None,
     slurm: str | None,
     minutes: float | None,
+    cluster: str | None,
+    cpus_per_run: float | None,
     cache: str | None,
     export_anyway: bool,
     final: bool,
@@ -104,12 +117,11 @@ def compare(
     from hub_modules.storage.machine import process_seconds
     from tf_adapt.comparison.budget.clock import Clock
     from tf_adapt.comparison.comparing import compare as compare_cells
-    from tf_adapt.comparison.execution.executors import Resources, check_gpus_per_run
+    from tf_adapt.comparison.execution.resources import Resources
     from tf_adapt.report.content import to_json
     from tf_adapt.report.lines import comparison_lines
 
-    check_gpus_per_run("--gpus-per-run", gpus_per_run)
-    resources = Resources(jobs, gpus_per_run, options)
+    resources = Resources(jobs, gpus_per_run, options, cluster, cpus_per_run)
     command = shlex.join(["tf-adapt", *sys.argv[1:]])
     clock = None if minutes is None else Clock(minutes, process_seconds())
     content = compare_cells(comparison, out, resources, cache, command, export_anyway, final, clock)

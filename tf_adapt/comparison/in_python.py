@@ -16,7 +16,7 @@ from tf_adapt.comparison import comparing, record
 from tf_adapt.comparison.budget.checks import check_budget, check_minutes
 from tf_adapt.comparison.budget.clock import Clock
 from tf_adapt.comparison.comparison_result import ComparisonResult
-from tf_adapt.comparison.execution.executors import Resources, check_gpus_per_run
+from tf_adapt.comparison.execution.resources import Resources, check_gpus_per_run
 from tf_adapt.comparison.extending import outcomes_of
 from tf_adapt.comparison.plan.settings import comparison_from
 from tf_adapt.config.plain_values import plain_values
@@ -43,6 +43,8 @@ def compare(
     gpus_per_run: float | None = None,
     slurm: Mapping[str, Any] | None = None,
     minutes: float | None = None,
+    cluster: str | None = None,
+    cpus_per_run: float | None = None,
     export_anyway: bool = False,
     final: bool = False,
 ) -> ComparisonResult:
@@ -87,6 +89,9 @@ def compare(
             a Slurm cluster.
         minutes: a budget, from this call on: cells are screened and dropped, the best are scored;
             see `tf-adapt compare --minutes`.
+        cluster: runs are tasks of a Ray cluster: its address, or `auto`: the running one, else one
+            on this machine.
+        cpus_per_run: cores that a node of it keeps free for a run; by default its threads.
         export_anyway: exports even if no cell is shown to be above the baseline.
         final: one analysis at the whole level of 5 %, after which nothing may be added.
 
@@ -101,7 +106,7 @@ def compare(
     if minutes is not None:
         check_minutes("minutes", minutes)
         clock = Clock(minutes)
-    resources = _resources(jobs, gpus_per_run, slurm)
+    resources = _resources(jobs, gpus_per_run, slurm, cluster, cpus_per_run)
     out = Path(out).absolute()
     content, where, locations = _read(config)
     texts = _file_texts({"train": train, "dev": dev, "test": test}, content, kind, columns)
@@ -142,7 +147,11 @@ def compare(
 
 
 def _resources(
-    jobs: int | None, gpus_per_run: float | None, slurm: Mapping[str, Any] | None
+    jobs: int | None,
+    gpus_per_run: float | None,
+    slurm: Mapping[str, Any] | None,
+    cluster: str | None,
+    cpus_per_run: float | None,
 ) -> Resources:
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
         raise ConfigError(f"jobs: expected a whole number from 1, or None, got {jobs!r}")
@@ -152,7 +161,8 @@ def _resources(
             'slurm: expected a dict such as {"partition": "gpu", "time": 120}, or None, got '
             f"{slurm!r}"
         )
-    return Resources(jobs, gpus_per_run, None if slurm is None else dict(slurm))
+    options = None if slurm is None else dict(slurm)
+    return Resources(jobs, gpus_per_run, options, cluster, cpus_per_run)
 
 
 def _read(config: str | Path | Mapping) -> tuple[Any, str, dict[KeyPath, str]]:

@@ -5,11 +5,11 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import fake_slurm
 import pytest
+from commands import Command
 
 import tf_adapt as ta
 from tf_adapt.commands.comparing import _options
@@ -18,26 +18,6 @@ from tf_adapt.comparison.execution.slurm import SlurmExecutor
 from tf_adapt.errors import ConfigError, TrainingError
 
 OPTIONS = {"partition": "main", "time": 30}
-VERSION = ("--version",)
-
-
-@dataclass(frozen=True)
-class Command:
-    """A run as an executor sees it; its command may be any of `tf-adapt`."""
-
-    folder: Path
-    command: tuple[str, ...] = VERSION
-
-    @property
-    def out(self) -> Path:
-        return self.folder.parent
-
-    @property
-    def log(self) -> Path:
-        return self.folder.with_suffix(".log")
-
-    def arguments(self, cache) -> list[str]:
-        return list(self.command)
 
 
 @pytest.fixture

@@ -6,36 +6,18 @@ is. All that lasts is in run folders, so that any of them goes on where another 
 
 import os
 import platform
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from hub_modules.storage.machine import gpus
 from tf_adapt.comparison.execution.jobs import default_gpus_per_run, jobs_at_once, shares
 from tf_adapt.comparison.execution.local import LocalExecutor
+from tf_adapt.comparison.execution.ray_cluster import RayExecutor
+from tf_adapt.comparison.execution.resources import MOST_QUEUED, Resources
 from tf_adapt.comparison.execution.runs import CellRun
 from tf_adapt.comparison.execution.slurm import SlurmExecutor
 from tf_adapt.errors import ConfigError
-
-# Jobs in a cluster's queue, by default.
-MOST_QUEUED = 256
-
-
-@dataclass(frozen=True)
-class Resources:
-    """Where the runs of a comparison are executed.
-
-    Attributes:
-        jobs: runs at a time; None: as many as the machine allows, or a queue takes.
-        gpus_per_run: 1, more, or a fraction, so that several runs share a GPU; None: where this
-            machine has GPUs as many as the most that `training.devices` asks for, else 1.
-        slurm: options of `sbatch`, for a Slurm cluster; None: this machine.
-    """
-
-    jobs: int | None = None
-    gpus_per_run: float | None = None
-    slurm: Mapping[str, Any] | None = None
 
 
 class Executor(Protocol):
@@ -84,11 +66,13 @@ def executor_for(
 
     Raises:
         ConfigError: more runs at a time than there are GPUs for; GPUs are asked for, and there are
-            none; as `SlurmExecutor`.
+            none; as `SlurmExecutor` and `RayExecutor`.
     """
     if resources.slurm is not None:
         most = resources.jobs or MOST_QUEUED
         return SlurmExecutor(resources.slurm, most, resources.gpus_per_run, threads, cache)
+    if resources.cluster is not None:
+        return RayExecutor(resources, cells, threads, devices, cache)
     visible = gpus()
     if not visible:
         if resources.gpus_per_run is not None:
@@ -104,19 +88,6 @@ def executor_for(
     found = shares(visible, resources.jobs, per_run)
     jobs = resources.jobs or jobs_at_once(cells, threads, len(found))
     return LocalExecutor(found[:jobs], threads, cache)
-
-
-def check_gpus_per_run(name: str, value: float | None) -> None:
-    """Checks a number of GPUs, which may be a fraction below 1.
-
-    Raises:
-        ConfigError: it is none.
-    """
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if value is not None and not (is_number and (0 < value < 1 or (value >= 1 and value % 1 == 0))):
-        raise ConfigError(
-            f"{name}: expected a fraction below 1, or a whole number from 1, got {value!r}"
-        )
 
 
 def machine_in_words(threads: int) -> str:

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from hub_modules.storage.files import write_text
+from tf_adapt.comparison.execution.node_process import GRACE_SECONDS
 from tf_adapt.comparison.execution.runs import CellRun, log_of
-from tf_adapt.comparison.execution.slurm_job import GRACE_SECONDS, Call, RunAsJob
+from tf_adapt.comparison.execution.slurm_job import Call, RunAsJob
 from tf_adapt.errors import ConfigError, TrainingError
 from tf_adapt.printing.words import did_you_mean
 

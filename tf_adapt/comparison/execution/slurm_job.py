@@ -8,15 +8,12 @@ import json
 import os
 import signal
 import subprocess
-import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from hub_modules.storage.files import write_text
-from hub_modules.storage.machine import thread_variables
+from tf_adapt.comparison.execution.node_process import end, start, wait
 
-POLL_SECONDS, GRACE_SECONDS = 0.2, 60.0
 # Exit codes from here on are those of commands that a signal has ended.
 ENDED_BY_SIGNAL = 128
 
@@ -38,7 +35,7 @@ class Call:
 
 
 class RunAsJob:
-    """One run in a process of its own, since TensorFlow keeps the memory of a GPU.
+    """One run in a process of its own.
 
     It is pickled by submitit, and holds nothing; what is to be done is in a file.
     """
@@ -49,20 +46,9 @@ class RunAsJob:
     def __call__(self, path: str) -> int:
         """Executes the command of a file; its exit code."""
         call = Call(**json.loads(Path(path).read_text("utf-8")))
-        with open(call.log, "ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "tf_adapt", *call.arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=os.environ | thread_variables(call.threads),
-                # The signal goes to it, too, and would end it before it has saved anything.
-                preexec_fn=_ignore_signal,
-            )
-        # Not `wait`, which holds a lock that the handler of the signal needs.
-        while self.process.poll() is None:
-            time.sleep(POLL_SECONDS)
-        code = self.process.returncode
+        # The signal goes to it, too, and would end it before it has saved anything.
+        self.process = start(call.arguments, call.log, call.threads, _ignore_signal)
+        code = wait(self.process)
         # Ended by a signal (its node is lost, others go first): the job is put into the queue
         # again, by Slurm or by the comparison.
         if 0 <= code < ENDED_BY_SIGNAL:
@@ -74,10 +60,7 @@ class RunAsJob:
         from submitit.helpers import DelayedSubmission
 
         if self.process is not None:
-            self.process.terminate()
-            deadline = time.monotonic() + GRACE_SECONDS
-            while self.process.poll() is None and time.monotonic() < deadline:
-                time.sleep(POLL_SECONDS)
+            end(self.process)
         return DelayedSubmission(RunAsJob(), path)
 
 
