@@ -15,6 +15,14 @@ class Command:
     together: int = 0
 
     @property
+    def cell(self) -> "Command":
+        return self
+
+    @property
+    def configs(self) -> tuple:
+        return ()
+
+    @property
     def out(self) -> Path:
         return self.folder.parent
 

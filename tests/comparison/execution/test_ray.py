@@ -1,5 +1,9 @@
 """Runs as tasks of Ray, on nodes that are processes of this machine."""
 
+import re
+import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -13,14 +17,19 @@ ray = pytest.importorskip("ray", reason="needs Ray, which .ci/run installs")
 cluster_utils = pytest.importorskip("ray.cluster_utils")
 
 
+HEAD = {
+    "num_cpus": 0,
+    "include_dashboard": False,
+    # A dead node is noticed in seconds.
+    "_system_config": {"health_check_period_ms": 300, "health_check_failure_threshold": 3},
+}
+
+
 @pytest.fixture(scope="module")
 def cluster():
-    """A head without cores, and two nodes of one core each."""
-    made = cluster_utils.Cluster(
-        initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False}
-    )
-    for _ in range(2):
-        made.add_node(num_cpus=1)
+    """A head without cores, and a node of two."""
+    made = cluster_utils.Cluster(initialize_head=True, head_node_args=HEAD)
+    made.add_node(num_cpus=2)
     yield made
     ray.shutdown()
     made.shutdown()
@@ -53,33 +62,42 @@ def test_tasks_leave_their_exit_codes_and_logs(cluster, tmp_path):
     assert not ray.is_initialized()
 
 
-def test_stop_lets_runs_save_their_state(cluster, tmp_path, monkeypatch):
-    """Two runs that wait for SIGTERM, and a third in Ray's queue."""
-    made = executor(cluster, tmp_path)
-    runs = [Command(tmp_path / f"run_{n}", ("serve", SHIPPED, "--port", "0")) for n in range(3)]
-    for run in runs:
-        made.start(run)
-    _wait_for(lambda: all("http://" in _text(run.log) for run in runs[:2]))
-    made.stop()
-    assert all("signal" in _text(run.log) for run in runs[:2])
-    assert not runs[2].log.exists()
+def test_what_is_refused(tmp_path, monkeypatch):
+    with pytest.raises(ConfigError, match="HOST:PORT of a running Ray.*got 127.0.0.1:1 "):
+        RayExecutor(Resources(cluster="127.0.0.1:1"), 1, 1, {None}, tmp_path).start(None)
+    with pytest.raises(ConfigError, match="expected no --slurm beside it"):
+        Resources(cluster="auto", slurm={})
+    with pytest.raises(ConfigError, match="--cpus-per-run: expected --cluster beside it"):
+        Resources(cpus_per_run=2)
 
 
 @pytest.mark.slow
-def test_p5_a_run_whose_node_dies_goes_on_elsewhere(cluster, write_config, tmp_path):
+def test_p5_a_run_goes_on_after_its_node_dies_and_after_ctrl_c(cluster, write_config, tmp_path):
     changes = {"adaptations": ["freeze"], "seeds": 1, "learning_rates": [1e-2]}
-    path = write_config(training={"epochs": 16, "batch_size": 8}, **changes)
+    path = write_config(training={"epochs": 30, "batch_size": 8}, **changes)
     out = tmp_path / "out"
     command = [sys.executable, "-m", "tf_adapt", "compare", str(path), "--out", str(out)]
-    nodes = [cluster.add_node(num_cpus=1, resources={"other": 1})]
-    comparison = subprocess.Popen([*command, "--cluster", cluster.address, "--cpus-per-run", "1"])
+    command += ["--cluster", cluster.address]
+    comparison = subprocess.Popen(command)
     state = _wait_for(lambda: next(out.rglob("seed_0/checkpoint/*/state.json"), None))
-    cluster.remove_node(nodes[0], allow_graceful=False)
-    assert comparison.wait(240) == 0
     run = state.parents[2]
+    log = run.with_suffix(".log")
+    (node,) = cluster.worker_nodes
+    cluster.add_node(num_cpus=2)
+    cluster.remove_node(node, allow_graceful=False)
+    before = len(_epochs(log))
+    _wait_for(lambda: len(_epochs(log)) > before + 1)
+    comparison.send_signal(signal.SIGINT)
+    assert comparison.wait(60) == 130
+    assert "the same command goes on" in log.read_text() and not (run / "metrics.json").exists()
+    assert subprocess.run(command, check=False).returncode == 0
     assert (run / "metrics.json").is_file() and (out / "report.json").is_file()
-    epochs = [line.split(":")[0] for line in _text(run.with_suffix(".log")).splitlines()]
-    assert [epoch for epoch in epochs if epoch.startswith("epoch")] == []
+    assert sorted(set(_epochs(log))) == list(range(1, 31))
+    assert len(_epochs(log)) < 30 + 3, "epochs were repeated"
+
+
+def _epochs(log) -> list[int]:
+    return [int(number) for number in re.findall(r"^epoch (\d+):", log.read_text(), re.M)]
 
 
 def _wait_for(found, seconds=240):
@@ -88,7 +106,3 @@ def _wait_for(found, seconds=240):
         assert time.monotonic() < deadline, "it does not come"
         time.sleep(0.1)
     return value
-
-
-def _text(path) -> str:
-    return path.read_text() if path.exists() else ""

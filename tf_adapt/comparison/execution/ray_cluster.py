@@ -1,7 +1,7 @@
 """Executes runs as tasks of a Ray cluster.
 
 The folder of the comparison is on a file system that all nodes share. Our code goes to the nodes
-with the tasks, so that they need the packages that it needs, not itself. What lasts is in run
+with the tasks, and so do data and modules where a node has none at their path. What lasts is in run
 folders alone: a comparison that is begun again begins its tasks anew.
 """
 
@@ -10,6 +10,7 @@ import importlib.util
 import math
 import os
 import signal
+import socket
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
@@ -20,12 +21,14 @@ import tf_adapt
 from hub_modules.storage.machine import gpus
 from tf_adapt.comparison.execution.jobs import default_gpus_per_run, jobs_at_once
 from tf_adapt.comparison.execution.node_process import GRACE_SECONDS
-from tf_adapt.comparison.execution.ray_task import Call, execute
+from tf_adapt.comparison.execution.ray_task import Call, Missing, execute
 from tf_adapt.comparison.execution.resources import MOST_QUEUED, Resources
 from tf_adapt.comparison.execution.runs import CellRun, log_of
+from tf_adapt.comparison.execution.shipped_files import read_files
 from tf_adapt.errors import ConfigError, TfAdaptError, TrainingError
 
 AUTO = "auto"
+ANSWER_SECONDS = 10.0
 MOST_LOST = 3  # times that a run begins again whose node or worker has died
 # Variables that say where caches are and how libraries behave.
 _PASSED = ("TF_", "TFHUB_", "TFDS_", "HF_", "KAGGLE", "KERAS_", "XLA_")
@@ -64,6 +67,8 @@ class RayExecutor:
         self.cpus_per_run = resources.cpus_per_run or threads
         self.cells, self.threads, self.devices, self.cache = cells, threads, devices, cache
         self.task: Any = None
+        self.is_joined = True  # its nodes may be other machines
+        self.contents: dict[str, Any] = {}
         self.tasks: dict[Any, CellRun] = {}  # by the reference to what the task will return
 
     @property
@@ -86,8 +91,10 @@ class RayExecutor:
             self.task = self._connected()
         with log_of(run):
             arguments = run.arguments(self.cache)
-        call = Call(arguments, str(run.folder), str(run.log), self.threads, not run.together)
-        self.tasks[self.task.remote(call)] = run
+        files = read_files(run.cell.configs, run.out) if self.is_joined else {}
+        log, locks = str(run.log), not run.together
+        call = Call(arguments, str(run.folder), log, self.threads, locks, files)
+        self.tasks[self.task.remote(call, self.contents)] = run
 
     def flush(self) -> None:
         """Nothing: Ray has the tasks."""
@@ -100,7 +107,16 @@ class RayExecutor:
         if not references:
             return []
         over, _ = ray.wait(references, num_returns=len(references), timeout=0)
-        return [(run, _exit_code(reference, run)) for reference, run in self._taken(over)]
+        found = []
+        for reference in over:
+            run = self.tasks.pop(reference)
+            returned = _returned(reference, run)
+            if isinstance(returned, Missing):
+                self._bring(returned)
+                self.start(run)
+            else:
+                found.append((run, returned))
+        return found
 
     def stop(self) -> None:
         """Cancels all tasks, once their runs have saved their state, and leaves the cluster."""
@@ -116,8 +132,12 @@ class RayExecutor:
             ray.shutdown()
             self.task = None
 
-    def _taken(self, over: Sequence[Any]) -> list[tuple[Any, CellRun]]:
-        return [(reference, self.tasks.pop(reference)) for reference in over]
+    def _bring(self, lacks: Missing) -> None:
+        """Makes the files that a node lacks known to all tasks from now on."""
+        import ray
+
+        for path in set(lacks.paths) - set(self.contents):
+            self.contents[path] = ray.put(Path(path).read_bytes())
 
     def _connected(self) -> Any:
         """What begins a task on the cluster."""
@@ -134,17 +154,14 @@ class RayExecutor:
         return ray.remote(**options, **spread)(execute)
 
     def _connect(self) -> None:
+        _check_answers(self.address)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # its report of its use to others
         passed = {key: value for key, value in os.environ.items() if key.startswith(_PASSED)}
         passed["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"  # a GPU may be shared
         try:
             _init(address=self.address, runtime_env={"env_vars": passed} | _our_code())
-        except ConnectionError as error:
-            if self.address != AUTO:
-                raise ConfigError(
-                    f"--cluster: expected the address of a running Ray cluster, or auto, got "
-                    f"{self.address} ({' '.join(str(error).split())})"
-                ) from None
+        except ConnectionError:  # with `auto`: there is none
+            self.is_joined = False
             jobs = min(self.most, jobs_at_once(self.cells, self.threads))
             _init(
                 num_cpus=math.ceil(jobs * self.cpus_per_run),
@@ -159,6 +176,20 @@ class RayExecutor:
             ) from None
 
 
+def _check_answers(address: str) -> None:
+    """Ray itself would try for minutes, and then end the process."""
+    if address == AUTO:
+        return
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), ANSWER_SECONDS).close()
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"--cluster: expected HOST:PORT of a running Ray cluster, or auto, got {address} "
+            f"({error}); `ray status` on its head names it"
+        ) from None
+
+
 def _init(**options: Any) -> None:
     import ray
 
@@ -171,8 +202,8 @@ def _our_code() -> dict[str, Any]:
     return {"py_modules": packages, "excludes": ["**/__pycache__"]}
 
 
-def _exit_code(reference: Any, run: CellRun) -> int:
-    """What a task has returned."""
+def _returned(reference: Any, run: CellRun) -> int | Missing:
+    """What a task has returned: the exit code of its run."""
     import ray
 
     try:

@@ -7,10 +7,12 @@ its worker dies alone, or the comparison, the run is told to save its state and 
 import ctypes
 import signal
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tf_adapt.comparison.execution.node_process import GRACE_SECONDS, POLL_SECONDS, end, start, wait
+from tf_adapt.comparison.execution.shipped_files import missing, place
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs.run_folder import locked
 
@@ -26,6 +28,7 @@ class Call:
         folder, log: of the run.
         threads: that it may use.
         locks: whether the run locks its folder.
+        files: the hashes of what it reads, by path.
     """
 
     arguments: list[str]
@@ -33,23 +36,38 @@ class Call:
     log: str
     threads: int
     locks: bool = True
+    files: dict[str, str] = field(default_factory=dict)
 
 
-def execute(call: Call) -> int:
+@dataclass(frozen=True)
+class Missing:
+    """The paths at which a node lacks a file."""
+
+    paths: list[str]
+
+
+def execute(call: Call, contents: dict[str, Any]) -> int | Missing:
     """Executes the command of a run in a process of its own; its exit code (−n: signal n).
 
+    Args:
+        contents: references to the contents of files that some node lacks, by path.
+
     Raises:
-        ConfigError: the node does not see the folder of the comparison.
+        ConfigError: the node does not see the folder of the comparison, or cannot write a file.
         KeyboardInterrupt: the task was cancelled; the run has saved its state.
     """
-    if not Path(call.log).parent.is_dir():
-        import ray
+    import ray
 
+    if not Path(call.log).parent.is_dir():
         node = ray.util.get_node_ip_address()
         raise ConfigError(
             f"--out: expected a folder on a file system that all nodes share, got {call.folder}, "
             f"which node {node} does not see"
         )
+    lacks = missing(call.files)
+    if not set(lacks) <= set(contents):
+        return Missing(lacks)
+    place({path: ray.get(contents[path]) for path in lacks}, call.files)
     if call.locks:
         _wait_until_free(Path(call.folder))
     process = start(call.arguments, call.log, call.threads, _end_with_parent)
