@@ -26,6 +26,8 @@ POOL = ["statsmodels>=0.14.2"]
 SEARCH = ["optuna>=5,<6"]
 # Runs as jobs of a Slurm cluster.
 SLURM = ["submitit>=1.5,<2"]
+# Runs as tasks of a Ray cluster.
+RAY = ["ray>=2.50,<3"]
 # The HTTP server.
 SERVE = ["prometheus-client>=0.20", "starlette>=0.40", "uvicorn>=0.30,<1"]
 DOCS = ["mkdocs>=1.6,<2", "mkdocs-click>=0.9", "mkdocs-material>=9.7", "mkdocstrings[python]>=1.0"]
@@ -96,6 +98,7 @@ setup(
         "light": LIGHT,
         "openvino": OPENVINO,
         "pool": POOL,
+        "ray": RAY,
         "search": SEARCH,
         "serve": SERVE,
         "slurm": SLURM,

@@ -31,7 +31,7 @@ PAGES = {
 # Blocks below a line `<!-- not run: REASON -->`, by page: how many for which reason.
 NOT_RUN = {
     "guide_comparing": {"takes minutes": 1},
-    "guide_devices": {"needs other machines": 1, "needs Slurm": 1},
+    "guide_devices": {"needs other machines": 1, "needs Ray": 1, "needs Slurm": 1},
     "guide_memory_speed": {"needs the package openvino": 1},
     "guide_modules": {
         "needs network": 3,

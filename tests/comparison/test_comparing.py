@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import yaml
 from click.testing import CliRunner
+from report_times import without_times
 
 from hub_modules.storage import records
 from tf_adapt.commands.main import cli
@@ -28,24 +29,11 @@ from tf_adapt.report.content import to_json
 from tf_adapt.runs import run_folder
 
 pytestmark = pytest.mark.slow
-TIMES = ("training_seconds", "choosing_seconds", "peak_memory_mb", "serving_seconds_per_1000")
 
 
 def compare(*arguments, **keywords) -> dict:
     """The content of a comparison, as in `report.json`."""
     return to_json(comparing.compare(*arguments, **keywords))
-
-
-def without_times(content: dict) -> dict:
-    """What must not depend on how often a comparison was interrupted."""
-    content = json.loads(json.dumps(content))
-    for cell in content["cells"]:
-        for name in TIMES:
-            del cell["costs"][name]
-        del cell["commands"]
-    del content["verdict"]["evidence"], content["verdict"]["first"]
-    del content["command"]
-    return content
 
 
 def files(folder) -> dict:

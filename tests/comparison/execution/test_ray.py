@@ -1,5 +1,6 @@
 """Runs as tasks of Ray, on nodes that are processes of this machine."""
 
+import json
 import re
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import time
 
 import pytest
 from commands import Command
+from report_times import without_times
 
 from tf_adapt.comparison.execution.ray_cluster import RayExecutor
 from tf_adapt.comparison.execution.resources import Resources
@@ -94,6 +96,34 @@ def test_p5_a_run_goes_on_after_its_node_dies_and_after_ctrl_c(cluster, write_co
     assert (run / "metrics.json").is_file() and (out / "report.json").is_file()
     assert sorted(set(_epochs(log))) == list(range(1, 31))
     assert len(_epochs(log)) < 30 + 3, "epochs were repeated"
+
+
+@pytest.mark.large
+def test_p5_a_node_and_the_comparison_killed_give_the_report_of_one_machine(write_config, tmp_path):
+    """Twelve runs on three nodes."""
+    path = write_config(learning_rates=[1e-3, 1e-2], seeds=4)
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    compare = [sys.executable, "-P", "-m", "tf_adapt", "compare", str(path)]
+    subprocess.run([*compare, "--out", str(whole), "--jobs", "2"], check=True)
+    cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=HEAD)
+    try:
+        nodes = [cluster.add_node(num_cpus=1) for _ in range(3)]
+        command = [*compare, "--out", str(out), "--cluster", cluster.address]
+        comparison = subprocess.Popen(command)
+        _wait_for(lambda: _finished(out) >= 3)
+        cluster.remove_node(nodes[1], allow_graceful=False)
+        _wait_for(lambda: _finished(out) >= 7)
+        comparison.kill()
+        assert comparison.wait() < 0 and _finished(out) < 12
+        subprocess.run(command, check=True)
+    finally:
+        cluster.shutdown()
+    reports = [json.loads((folder / "report.json").read_text()) for folder in (whole, out)]
+    assert without_times(reports[0]) == without_times(reports[1])
+
+
+def _finished(out) -> int:
+    return len(list(out.rglob("seed_*/metrics.json")))
 
 
 def _epochs(log) -> list[int]:

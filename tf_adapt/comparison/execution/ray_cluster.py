@@ -193,7 +193,7 @@ def _check_answers(address: str) -> None:
 def _init(**options: Any) -> None:
     import ray
 
-    ray.init(log_to_driver=False, logging_level="warning", **options)
+    ray.init(log_to_driver=False, logging_level="error", **options)
 
 
 def _our_code() -> dict[str, Any]:
