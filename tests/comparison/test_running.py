@@ -12,6 +12,7 @@ import pytest
 
 from tf_adapt import __version__
 from tf_adapt.comparison.execution import local, running
+from tf_adapt.comparison.execution.display import Display
 from tf_adapt.comparison.execution.local import LocalExecutor, Worker
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.errors import ConfigError
@@ -55,6 +56,45 @@ class Silent:
 
     def finished(self, outcomes, run):
         self.on_finished()
+
+
+class AtOnce:
+    """An executor whose runs are finished when they are started."""
+
+    poll_seconds, room, running = 0.0, 1, ()
+
+    def __init__(self):
+        self.over = []
+
+    def choice(self, waiting):
+        return waiting[0]
+
+    def start(self, run):
+        finished_runs.finish(run.folder)
+        run.log.write_text("done\n")
+        self.over.append((run, 0))
+        self.room = 0
+
+    def flush(self):
+        pass
+
+    def ended(self, is_finished):
+        over, self.over, self.room = self.over, [], 1
+        return over
+
+    def stop(self):
+        pass
+
+
+@pytest.mark.slow
+def test_200_runs_are_scheduled_in_a_twentieth_of_runs_of_a_second(comparison_of, tmp_path):
+    changes = {"adaptations": ["fine_tuning", "feature_extraction"], "seeds": 98}
+    outcomes = Outcomes(comparison_of(learning_rates=[1e-3, 1e-4], **changes), tmp_path / "out")
+    started = time.process_time()
+    with Display("test") as display:
+        running.run_all(outcomes, AtOnce(), display)
+    assert outcomes.counts() == (200, 200)
+    assert time.process_time() - started < 0.05 * 200
 
 
 @pytest.mark.parametrize("held", [0, 1])

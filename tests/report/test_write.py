@@ -50,6 +50,12 @@ def test_the_record_is_the_content(reports):
         assert json.loads(text) == to_json(getattr(contents, name)())
 
 
+EIGHT = (
+    "feature_extraction", "fine_tuning", "two_stage", "gradual_unfreezing",
+    "sequential_unfreezing", "adapters", "lora", "bitfit",
+)  # fmt: skip
+
+
 @pytest.mark.slow
 def test_another_process_writes_the_same_bytes_without_tensorflow(reports, tmp_path):
     program = PROGRAM.format(helpers=str(HELPERS), folder=str(tmp_path))
@@ -241,6 +247,14 @@ def test_thirty_cells_with_long_names():
     inside = [block for part in blocks if isinstance(part, Section) for block in part.blocks]
     pictures = [block for block in [*blocks, *inside] if isinstance(block, Picture)]
     assert {picture.name for picture in pictures} == set(FIGURES)
+
+
+@pytest.mark.slow
+def test_the_page_of_500_runs_is_below_5_mb(tmp_path):
+    cells = [contents.cell("bert_small", a, [0.7] * 62, n) for n, a in enumerate(EIGHT)]
+    write_report(contents.comparison(cells, seeds=range(62)), tmp_path)
+    assert (tmp_path / "report.html").stat().st_size < 2e6
+    assert (tmp_path / "report.json").stat().st_size < 1e6
 
 
 def test_settings_that_are_not_the_same_in_all_cells_are_said():

@@ -20,11 +20,7 @@ from tf_adapt.statistics.scores import summary
 class FoldOutcomes(Outcomes):
     """As `Outcomes`, of a comparison with folds; its seeds are repeats."""
 
-    def trials(self, cell: Cell) -> list[CellRun]:
-        """The runs that select the learning rate or setting of each fold; none if there is a single
-        rate."""
-        if not cell.has_trials:
-            return []
+    def _all_trials(self, cell: Cell) -> list[CellRun]:
         return [run for number in self._folds for run in self._trials_of(cell, number)]
 
     @property
@@ -67,7 +63,7 @@ class FoldOutcomes(Outcomes):
         of_folds = [self._trials_of(cell, number) for number in self._folds]
         return any(all(map(self.failed, trials)) for trials in of_folds)
 
-    def final_runs(self, cell: Cell) -> list[CellRun]:
+    def _all_final_runs(self, cell: Cell) -> list[CellRun]:
         """The repeats, each with its fold runs; none before all rates are selected."""
         chosen = self._chosen_of_folds(cell)
         if chosen is None or self.trials_only:

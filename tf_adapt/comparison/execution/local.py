@@ -38,7 +38,7 @@ class LocalExecutor:
         cache: folder of the features of frozen encoders.
     """
 
-    poll_seconds = 0.2
+    poll_seconds = 0.05  # a run may take a second
 
     def __init__(self, gpus: Sequence[str | None], threads: int, cache: Path):
         self.gpus, self.threads, self.cache = list(gpus), threads, cache

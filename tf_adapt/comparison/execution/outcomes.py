@@ -3,7 +3,7 @@
 import copy
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,9 @@ class Outcomes:
         self.examples = comparison.sizes[-1]
         self._metrics: dict[Path, dict[str, Any]] = {}
         self._settings: dict[tuple, list[Setting]] = {}
+        # What no longer changes: progress asks for all runs whenever one has ended.
+        self._known_runs: dict[tuple, list[CellRun]] = {}
+        self._ended_cells: set[tuple] = set()
 
     def of_sizes(self) -> "list[Outcomes]":
         """The outcomes at each number of training examples, ascending."""
@@ -159,7 +162,25 @@ class Outcomes:
         Their seed is not scored: the maximum of several scores is biased upwards, the more so, the
         less stable the cell.
         """
-        return self._tried(self._untried(cell)) if cell.has_trials else []
+        if not cell.has_trials:
+            return []
+        return self._once("trials", cell, self._all_trials, cell.search is None)
+
+    def _all_trials(self, cell: Cell) -> list[CellRun]:
+        return self._tried(self._untried(cell))
+
+    def _once(
+        self, what: str, cell: Cell, runs_of: Callable[[Cell], list[CellRun]], lasts: bool = True
+    ) -> list[CellRun]:
+        """Runs of a cell, which stay the same once there are some; not of a student, whose runs get
+        their teachers later."""
+        key = what, cell.name, cell.more_epochs, self.examples
+        if key in self._known_runs:
+            return self._known_runs[key]
+        runs = runs_of(cell)
+        if runs and lasts and cell.teacher is None:
+            self._known_runs[key] = runs
+        return runs
 
     def _untried(self, cell: Cell) -> CellRun:
         return self.run(cell, cell.rates[0], CHOOSING_SEED)
@@ -215,6 +236,9 @@ class Outcomes:
 
     def final_runs(self, cell: Cell) -> list[CellRun]:
         """The scored runs: all seeds with what was selected; none before it is selected."""
+        return self._once("final", cell, self._all_final_runs)
+
+    def _all_final_runs(self, cell: Cell) -> list[CellRun]:
         chosen = self.chosen(cell)
         if chosen is None or self.trials_only:
             return []
@@ -248,8 +272,15 @@ class Outcomes:
 
     def _unfinished(self, cell: Cell) -> Iterator[CellRun]:
         for of_size in self.of_sizes()[::-1]:
-            for run in [*of_size.trials(cell), *of_size.final_runs(cell)]:
-                yield from self._leaves(run)
+            key = cell.name, cell.more_epochs, of_size.examples
+            if key not in self._ended_cells:
+                leaves = 0
+                for run in [*of_size.trials(cell), *of_size.final_runs(cell)]:
+                    for leaf in self._leaves(run):
+                        leaves += 1
+                        yield leaf
+                if not leaves:
+                    self._ended_cells.add(key)
 
     def _leaves(self, run: CellRun) -> list[CellRun]:
         """The run, or those that it needs first; none if it has ended. All folds are trained, even

@@ -8,6 +8,7 @@ import contextlib
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
@@ -153,7 +154,7 @@ class CellRun:
         own = self.cell.config if self.member is None else self.cell.member_configs[self.member]
         return own.encoder
 
-    @property
+    @cached_property
     def folder(self) -> Path:
         """The run folder."""
         home = self.out / "runs" / self.cell.name

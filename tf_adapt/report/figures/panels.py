@@ -15,6 +15,8 @@ from tf_adapt.report.labels import with_reliability
 COLUMNS = 3
 PANEL, GAP, MARGIN = 1.15, 0.5, 0.22  # inches: a panel, its title, the caption at the bottom
 LONGEST_LINE = 29
+# Points of curves, each of which takes 100 bytes of a page where it has a marker.
+MOST_MARKED = 2000
 
 
 def with_curves(order: list[Ranked]) -> list[Ranked]:
@@ -32,13 +34,15 @@ def curve_figure(order: list[Ranked], content: Content) -> Figure:
     shown = with_curves(order)
     figure, panels = _panels(shown)
     means = [_mean_curve(_curves(entry)) for entry in shown]
-    lowest, highest = _limits([curve for entry in shown for curve in _curves(entry)])
+    curves = [curve for entry in shown for curve in _curves(entry)]
+    lowest, highest = _limits(curves)
+    is_marked = sum(map(len, curves)) <= MOST_MARKED
     longest = max(len(mean) for mean in means)
     for place, (axes, entry) in enumerate(zip(panels, shown, strict=True)):
         others = [list(enumerate(mean, 1)) for mean in means[:place] + means[place + 1 :]]
         axes.add_collection(LineCollection(others, colors=FAINT, alpha=0.35, linewidths=0.7))
         colour = colour_of(entry.cell.adaptation)
-        looks = marker(entry.cell.adaptation, entry.cell.pretrained)
+        looks = marker(entry.cell.adaptation, entry.cell.pretrained) if is_marked else {}
         for curve in _curves(entry):
             epochs = range(1, len(curve) + 1)
             axes.plot(epochs, curve, color=colour, linewidth=1.3, markersize=3, **looks)
