@@ -109,7 +109,7 @@ def compare(
     comparison = load_comparison(config, overrides, seeds)
     options = _options("--slurm", slurm)
     if minutes is not None:
-        comparison = _within(minutes, comparison, options)
+        comparison = _within(minutes, comparison, options, cluster)
     if dry_run:
         start_tensorflow()
         _show_cells(comparison, as_json)
@@ -129,14 +129,14 @@ def compare(
     return UNDECIDED if strict and not content.verdict.decided else 0
 
 
-def _within(minutes: float, comparison, slurm):
+def _within(minutes: float, comparison, slurm, cluster):
     """The comparison with a budget, where it can have one."""
     from dataclasses import replace
 
     from tf_adapt.comparison.budget.checks import check_budget, check_minutes
 
     check_minutes("--minutes", minutes)
-    check_budget("--minutes", comparison, slurm)
+    check_budget("--minutes", comparison, slurm, cluster)
     return replace(comparison, minutes=minutes)
 
 

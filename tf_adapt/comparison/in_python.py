@@ -116,7 +116,7 @@ def compare(
         content = content | {"data": _data_section(content, texts, kind, where, out)}
     comparison = comparison_from(content, where, locations, seeds=seeds)
     if minutes is not None:
-        check_budget("minutes", comparison, slurm)
+        check_budget("minutes", comparison, slurm, cluster)
         comparison = replace(comparison, minutes=float(minutes))
     is_own = bool(texts) or isinstance(config, Mapping) or search is not None
     path = out / record.CONFIG if is_own else config

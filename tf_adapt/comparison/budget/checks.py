@@ -19,7 +19,12 @@ def check_minutes(name: str, minutes: Any) -> None:
         raise ConfigError(f"{name}: expected a number above 0, got {minutes!r}")
 
 
-def check_budget(name: str, comparison: Comparison, slurm: Mapping[str, Any] | None) -> None:
+def check_budget(
+    name: str,
+    comparison: Comparison,
+    slurm: Mapping[str, Any] | None,
+    cluster: str | None = None,
+) -> None:
     """Checks that a comparison can be made within minutes.
 
     Args:
@@ -38,6 +43,7 @@ def check_budget(name: str, comparison: Comparison, slurm: Mapping[str, Any] | N
             cell.together for cell in cells
         ),
         "--slurm, whose queue has a clock of its own": slurm is not None,
+        "--cluster, whose nodes come and go": cluster is not None,
     }
     for what, is_there in refused.items():
         if is_there:
