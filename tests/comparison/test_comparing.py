@@ -21,8 +21,8 @@ from tf_adapt.commands.main import cli
 from tf_adapt.comparison import comparing
 from tf_adapt.comparison.diagnosis import diagnosing
 from tf_adapt.comparison.diagnosis.causes import CAUSES
+from tf_adapt.comparison.execution.executors import Resources
 from tf_adapt.comparison.execution.outcomes import Outcomes
-from tf_adapt.comparison.execution.resources import Resources
 from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.report.content import to_json

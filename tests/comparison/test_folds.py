@@ -10,8 +10,8 @@ import pytest
 
 from tf_adapt.comparison.answers import fold_of_examples
 from tf_adapt.comparison.comparing import compare
+from tf_adapt.comparison.execution.executors import Resources
 from tf_adapt.comparison.execution.fold_outcomes import FoldOutcomes
-from tf_adapt.comparison.execution.resources import Resources
 from tf_adapt.comparison.execution.runs import remember_failure
 from tf_adapt.comparison.extending import extensions
 from tf_adapt.comparison.inputs import checked_splits, comparison_splits

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tf_adapt.comparison.execution import executors, jobs, resources
-from tf_adapt.comparison.execution.resources import Resources
+from tf_adapt.comparison.execution import executors, jobs
+from tf_adapt.comparison.execution.executors import Resources
 from tf_adapt.errors import ConfigError
 
 GB = 10**9
@@ -73,4 +73,4 @@ def test_the_devices_that_configs_name_are_the_default_of_gpus_per_run():
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, "2", float("nan")])
 def test_a_number_of_gpus(value):
     with pytest.raises(ConfigError, match="--gpus-per-run: expected a fraction below 1, or a"):
-        resources.check_gpus_per_run("--gpus-per-run", value)
+        executors.check_gpus_per_run("--gpus-per-run", value)

@@ -13,8 +13,8 @@ from tf_adapt.comparison import winner_export, written_report
 from tf_adapt.comparison.cell_results import seed_results
 from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.execution import local
+from tf_adapt.comparison.execution.executors import Resources
 from tf_adapt.comparison.execution.outcomes import Outcomes
-from tf_adapt.comparison.execution.resources import Resources
 from tf_adapt.comparison.execution.runs import remember_failure
 from tf_adapt.comparison.plan.cells import different_settings
 from tf_adapt.comparison.plan.dry_run import dry_run

@@ -117,7 +117,7 @@ def compare(
     from hub_modules.storage.machine import process_seconds
     from tf_adapt.comparison.budget.clock import Clock
     from tf_adapt.comparison.comparing import compare as compare_cells
-    from tf_adapt.comparison.execution.resources import Resources
+    from tf_adapt.comparison.execution.executors import Resources
     from tf_adapt.report.content import to_json
     from tf_adapt.report.lines import comparison_lines
 

@@ -7,9 +7,8 @@ from pathlib import Path
 from tf_adapt.comparison.budget.stages import Clock, before_scoring, with_findings
 from tf_adapt.comparison.cell_results import SCORED_ON
 from tf_adapt.comparison.execution.display import Display
-from tf_adapt.comparison.execution.executors import executor_for, machine_in_words
+from tf_adapt.comparison.execution.executors import Resources, executor_for, machine_in_words
 from tf_adapt.comparison.execution.outcomes import Outcomes
-from tf_adapt.comparison.execution.resources import Resources
 from tf_adapt.comparison.execution.running import Until, run_all
 from tf_adapt.comparison.extending import outcomes_of
 from tf_adapt.comparison.inputs import check_new_students, checked_splits, input_hashes

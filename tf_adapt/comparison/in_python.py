@@ -16,7 +16,7 @@ from tf_adapt.comparison import comparing, record
 from tf_adapt.comparison.budget.checks import check_budget, check_minutes
 from tf_adapt.comparison.budget.clock import Clock
 from tf_adapt.comparison.comparison_result import ComparisonResult
-from tf_adapt.comparison.execution.resources import Resources, check_gpus_per_run
+from tf_adapt.comparison.execution.executors import Resources, check_gpus_per_run
 from tf_adapt.comparison.extending import outcomes_of
 from tf_adapt.comparison.plan.settings import comparison_from
 from tf_adapt.config.plain_values import plain_values

@@ -11,8 +11,8 @@ import pytest
 from commands import Command
 from report_times import without_times
 
+from tf_adapt.comparison.execution.executors import Resources, executor_for
 from tf_adapt.comparison.execution.ray_cluster import RayExecutor
-from tf_adapt.comparison.execution.resources import Resources
 from tf_adapt.errors import ConfigError
 
 ray = pytest.importorskip("ray", reason="needs Ray, which .ci/run installs")
@@ -38,7 +38,7 @@ def cluster():
 
 
 def executor(cluster, tmp_path, **options) -> RayExecutor:
-    return RayExecutor(Resources(cluster=cluster.address, **options), 1, 1, {None}, tmp_path)
+    return executor_for(Resources(cluster=cluster.address, **options), 1, 1, {None}, tmp_path)
 
 
 def all_ended(made: RayExecutor, seconds=120) -> list:
@@ -66,7 +66,7 @@ def test_tasks_leave_their_exit_codes_and_logs(cluster, tmp_path):
 
 def test_what_is_refused(tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match="HOST:PORT of a running Ray.*got 127.0.0.1:1 "):
-        RayExecutor(Resources(cluster="127.0.0.1:1"), 1, 1, {None}, tmp_path).start(None)
+        executor_for(Resources(cluster="127.0.0.1:1"), 1, 1, {None}, tmp_path).start(None)
     with pytest.raises(ConfigError, match="expected no --slurm beside it"):
         Resources(cluster="auto", slurm={})
     with pytest.raises(ConfigError, match="--cpus-per-run: expected --cluster beside it"):

@@ -6,18 +6,54 @@ is. All that lasts is in run folders, so that any of them goes on where another 
 
 import os
 import platform
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from hub_modules.storage.machine import gpus
 from tf_adapt.comparison.execution.jobs import default_gpus_per_run, jobs_at_once, shares
 from tf_adapt.comparison.execution.local import LocalExecutor
-from tf_adapt.comparison.execution.ray_cluster import RayExecutor
-from tf_adapt.comparison.execution.resources import MOST_QUEUED, Resources
+from tf_adapt.comparison.execution.ray_cluster import RayCluster, RayExecutor
 from tf_adapt.comparison.execution.runs import CellRun
 from tf_adapt.comparison.execution.slurm import SlurmExecutor
 from tf_adapt.errors import ConfigError
+
+# Jobs in a cluster's queue, by default.
+MOST_QUEUED = 256
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Where the runs of a comparison are executed.
+
+    Attributes:
+        jobs: runs at a time; None: as many as the machine allows, or a queue takes.
+        gpus_per_run: 1, more, or a fraction, so that several runs share a GPU; None: where this
+            machine has GPUs as many as the most that `training.devices` asks for, else 1.
+        slurm: options of `sbatch`, for a Slurm cluster.
+        cluster: the address of a Ray cluster, or `auto`.
+        cpus_per_run: that Ray keeps free for a run; None: its threads.
+
+    Raises:
+        ConfigError: they contradict each other.
+    """
+
+    jobs: int | None = None
+    gpus_per_run: float | None = None
+    slurm: Mapping[str, Any] | None = None
+    cluster: str | None = None
+    cpus_per_run: float | None = None
+
+    def __post_init__(self):
+        check_gpus_per_run("--gpus-per-run", self.gpus_per_run)
+        if self.cluster is not None and self.slurm is not None:
+            raise ConfigError("--cluster: expected no --slurm beside it, got both; leave one out")
+        if self.cpus_per_run is not None and self.cluster is None:
+            raise ConfigError(
+                "--cpus-per-run: expected --cluster beside it, whose nodes share out their cores, "
+                "got none; elsewhere a run has compare.threads"
+            )
 
 
 class Executor(Protocol):
@@ -72,7 +108,10 @@ def executor_for(
         most = resources.jobs or MOST_QUEUED
         return SlurmExecutor(resources.slurm, most, resources.gpus_per_run, threads, cache)
     if resources.cluster is not None:
-        return RayExecutor(resources, cells, threads, devices, cache)
+        most = resources.jobs or MOST_QUEUED
+        given = resources.gpus_per_run, resources.cpus_per_run or threads
+        asked = RayCluster(resources.cluster, most, *given, devices)
+        return RayExecutor(asked, cells, threads, cache)
     visible = gpus()
     if not visible:
         if resources.gpus_per_run is not None:
@@ -88,6 +127,19 @@ def executor_for(
     found = shares(visible, resources.jobs, per_run)
     jobs = resources.jobs or jobs_at_once(cells, threads, len(found))
     return LocalExecutor(found[:jobs], threads, cache)
+
+
+def check_gpus_per_run(name: str, value: float | None) -> None:
+    """Checks a number of GPUs, which may be a fraction below 1.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is not None and not (is_number and (0 < value < 1 or (value >= 1 and value % 1 == 0))):
+        raise ConfigError(
+            f"{name}: expected a fraction below 1, or a whole number from 1, got {value!r}"
+        )
 
 
 def machine_in_words(threads: int) -> str:

@@ -13,6 +13,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from hub_modules.storage.machine import gpus
 from tf_adapt.comparison.execution.jobs import default_gpus_per_run, jobs_at_once
 from tf_adapt.comparison.execution.node_process import GRACE_SECONDS
 from tf_adapt.comparison.execution.ray_task import Call, Missing, execute
-from tf_adapt.comparison.execution.resources import MOST_QUEUED, Resources
 from tf_adapt.comparison.execution.runs import CellRun, log_of
 from tf_adapt.comparison.execution.shipped_files import read_files
 from tf_adapt.errors import ConfigError, TfAdaptError, TrainingError
@@ -36,15 +36,32 @@ _PASSED = ("TF_", "TFHUB_", "TFDS_", "HF_", "KAGGLE", "KERAS_", "XLA_")
 _OBJECTS_BYTES = 100_000_000
 
 
+@dataclass(frozen=True)
+class RayCluster:
+    """A cluster, and what each run gets of it.
+
+    Attributes:
+        address: of its head; `auto`: the running cluster, else one that is started on this machine,
+            and stopped at the end.
+        most: tasks at a time.
+        gpus_per_run: None: where there are GPUs as many as the most of `devices`, else 1.
+        cpus_per_run: cores that a node keeps free for a run.
+        devices: `training.devices` of the runs.
+    """
+
+    address: str
+    most: int
+    gpus_per_run: float | None
+    cpus_per_run: float
+    devices: Collection[str | None]
+
+
 class RayExecutor:
     """A Ray cluster, to which it connects at the first run.
 
     Args:
-        resources: with the address of its head; `auto`: the running cluster, else one that is
-            started on this machine, and stopped at the end.
         cells: with unfinished runs.
         threads: of each run.
-        devices: `training.devices` of the runs.
         cache: folder of the features of frozen encoders.
 
     Raises:
@@ -53,22 +70,12 @@ class RayExecutor:
 
     poll_seconds = 0.5
 
-    def __init__(
-        self,
-        resources: Resources,
-        cells: int,
-        threads: int,
-        devices: Collection[str | None],
-        cache: Path,
-    ):
+    def __init__(self, cluster: RayCluster, cells: int, threads: int, cache: Path):
         _check_installed()
-        self.address, self.gpus_per_run = resources.cluster, resources.gpus_per_run
-        self.most = resources.jobs or MOST_QUEUED
-        self.cpus_per_run = resources.cpus_per_run or threads
-        self.cells, self.threads, self.devices, self.cache = cells, threads, devices, cache
-        self.task: Any = None
+        self.cluster, self.cells, self.threads, self.cache = cluster, cells, threads, cache
         self.is_joined = True  # its nodes may be other machines
         self.contents: dict[str, Any] = {}
+        self.task: Any = None
         self.tasks: dict[Any, CellRun] = {}  # by the reference to what the task will return
 
     @property
@@ -79,7 +86,7 @@ class RayExecutor:
     @property
     def room(self) -> int:
         """Tasks that it takes."""
-        return self.most - len(self.tasks)
+        return self.cluster.most - len(self.tasks)
 
     def choice(self, waiting: Sequence[CellRun]) -> CellRun:
         """The first."""
@@ -146,33 +153,34 @@ class RayExecutor:
         with _own_signals():
             self._connect()
         found = max(int(node["Resources"].get("GPU", 0)) for node in ray.nodes() if node["Alive"])
-        wanted = self.gpus_per_run
+        wanted = self.cluster.gpus_per_run
         if wanted is None:
-            wanted = default_gpus_per_run(self.devices, found) if found else 0
-        options = {"num_cpus": self.cpus_per_run, "num_gpus": wanted}
+            wanted = default_gpus_per_run(self.cluster.devices, found) if found else 0
+        options = {"num_cpus": self.cluster.cpus_per_run, "num_gpus": wanted}
         spread = {"max_retries": MOST_LOST, "scheduling_strategy": "SPREAD"}
         return ray.remote(**options, **spread)(execute)
 
     def _connect(self) -> None:
-        _check_answers(self.address)
+        _check_answers(self.cluster.address)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # its report of its use to others
         passed = {key: value for key, value in os.environ.items() if key.startswith(_PASSED)}
         passed["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"  # a GPU may be shared
         try:
-            _init(address=self.address, runtime_env={"env_vars": passed} | _our_code())
+            _init(address=self.cluster.address, runtime_env={"env_vars": passed} | _our_code())
         except ConnectionError:  # with `auto`: there is none
             self.is_joined = False
-            jobs = min(self.most, jobs_at_once(self.cells, self.threads))
+            jobs = min(self.cluster.most, jobs_at_once(self.cells, self.threads))
             _init(
-                num_cpus=math.ceil(jobs * self.cpus_per_run),
+                num_cpus=math.ceil(jobs * self.cluster.cpus_per_run),
                 num_gpus=len(gpus()),
                 include_dashboard=False,
                 object_store_memory=_OBJECTS_BYTES,
                 runtime_env={"env_vars": passed},
             )
         except (RuntimeError, ValueError) as error:
+            why = " ".join(str(error).split())
             raise ConfigError(
-                f"--cluster: {self.address}: Ray refuses to connect: {' '.join(str(error).split())}"
+                f"--cluster: {self.cluster.address}: Ray refuses to connect: {why}"
             ) from None
 
 
