@@ -35,6 +35,7 @@ CASES = (
     "folds",
     "choosing-in-folds",
     "shift",
+    "budget",
 )
 DOCS = Path(__file__).parents[2] / "docs"
 NUMBERS, PAGE = "verdict_errors.json", "verdict.md"

@@ -39,11 +39,11 @@ def test_half_of_the_cells_go_on_and_the_best_of_each_group():
     groups = dict.fromkeys(CELLS, TUNED) | {"h": FROZEN}
     going = kept(CELLS, scores, groups)
     assert going == dict.fromkeys("abch", (1.0, 2.0))
-    assert finalists(CELLS, scores, groups) == {"a": 2.0, "b": 2.0, "h": 2.0}
+    assert finalists(CELLS, scores, groups, 3) == {"a": 2.0, "b": 2.0, "h": 2.0}
     assert list(finalists(CELLS, scores, groups, 4)) == ["a", "b", "c", "h"]
     # A cell's last rung counts; one that came no further is behind.
     later = [*scores, {"c": {1.0: 0.2, 2.0: 0.1}, "a": {1.0: None}}]
-    assert finalists(going, later, groups) == {"a": 1.0, "c": 1.0, "h": 2.0}
+    assert finalists(going, later, groups, 3) == {"a": 1.0, "c": 1.0, "h": 2.0}
     assert [group_of(TUNED, True), group_of(TUNED, False), group_of("lora", True)] == [
         TUNED, OTHERS, OTHERS
     ]  # fmt: skip
@@ -126,30 +126,31 @@ def test_half_is_dropped_by_seeds_that_are_not_scored_and_the_rest_is_tested(com
     first, second = (
         [run for run in ended if run.seed == SCREENING_SEED + number] for number in (0, 1)
     )
-    assert len(first) == 12 and {run.cell.name for run in second} == {frozen, tuned, top}
+    going = {frozen, tuned, top, untrained[0]}
+    assert len(first) == 12 and {run.cell.name for run in second} == going
     train = content.examples["train"]
     assert {run.examples for run in first} == {-(-train // 3)}
     assert {run.cell.more_epochs for run in first} == {1}  # of 2
     assert {run.examples for run in second} == {-(-2 * train // 3)}
     scored = [run for run in ended if run.seed < SCREENING_SEED]
     assert {(run.cell.name, run.rate) for run in scored} == {
-        (frozen, 1e-3), (tuned, 3e-3), (top, 1e-3)
+        (frozen, 1e-3), (tuned, 3e-3), (top, 1e-3), (untrained[0], 1e-3)
     }  # fmt: skip
-    assert [run.examples for run in scored] == [None] * 15
+    assert [run.examples for run in scored] == [None] * 20
     # Nothing of the screening is in the tests, and each cell of the config has its row.
-    assert [cell.id for cell in content.cells] == [frozen, tuned, top]
+    assert [cell.id for cell in content.cells] == [frozen, tuned, top, untrained[0]]
     assert content.seeds == [0, 1, 2, 3, 4] and content.verdict.recommended == tuned
     screened = {cell.id: cell for cell in content.budget.cells}
     assert list(screened) == [cell.name for cell in comparison.cells]
     assert [screened[name].scored for name in (frozen, tuned, *untrained)] == [
-        True, True, False, False, False
+        True, True, True, False, False
     ]  # fmt: skip
-    dropped = screened[untrained[0]]
-    assert dropped.why == "number 4 of 6 cells in rung 1" and len(dropped.rungs) == 1
+    dropped = screened[untrained[1]]
+    assert dropped.why == "number 5 of 6 cells in rung 1" and len(dropped.rungs) == 1
     assert dropped.rungs[0].scores == {"0.001": 0.25, "0.003": 0.25}
-    assert "3 cells dropped unscored" in content.verdict.sentence
+    assert "2 cells dropped unscored" in content.verdict.sentence
     texts = str(sections(content))
-    assert untrained[2] in texts and "3 of 6 cells were dropped by a screening" in texts
+    assert untrained[2] in texts and "2 of 6 cells were dropped by a screening" in texts
     assert to_json(content)["budget"]["minutes"] == 60
     # The same again, and as many runs; without minutes the other cells are scored too.
     runs = len(ended)
@@ -169,8 +170,10 @@ def test_a_killed_comparison_goes_on_with_the_time_that_is_left(compare):
     assert used == now[0] == 23 * 60
     content = compared(34.0)
     assert len({run.folder for run in ended}) == len(ended)
-    # 12 + 6 + 9 runs and three that were killed; the time for one more seed of three cells.
-    assert len(content.seeds) == 4 and content.budget.seconds == 33 * 60
+    # 12 + 8 + 9 runs, and three that were killed: no time for a fourth cell or seed.
+    assert len(content.cells) == len(content.seeds) == 3 and content.budget.seconds == 32 * 60
+    content = compared(36.0)
+    assert (len(content.cells), len(content.seeds), content.look) == (3, 4, 2)
 
 
 @pytest.mark.parametrize("minutes", [22, 31])

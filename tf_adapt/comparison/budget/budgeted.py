@@ -19,6 +19,7 @@ from tf_adapt.comparison.budget.halving import (
     group_of,
     kept,
     needs_rung,
+    wanted,
 )
 from tf_adapt.comparison.budget.progress import (
     Progress,
@@ -91,13 +92,16 @@ class Budgeted:
         rungs, groups = self.progress.rungs, groups_of(self.comparison)
         scores = [rung.scores() for rung in screenings(self.comparison, self.out, self.available)]
         going, pace = kept(rungs[-1].rates, scores, groups), self._pace()
-        if number + 1 < len(RUNGS) and needs_rung(going) and self._has_time(going, pace):
+        enough, is_last = wanted(len(groups)), number + 1 == len(RUNGS)
+        if not is_last and needs_rung(going, enough) and self._has_time(going, pace):
             self._change(rungs=[*rungs, RungRecord({n: list(r) for n, r in going.items()})])
             return
-        chosen = finalists(rungs[-1].rates, scores, groups)
-        for count in range(FEWEST_CELLS + 1, len(rungs[-1].rates) + 1):
-            more = finalists(rungs[-1].rates, scores, groups, count)
-            if not self._is_in_time(pace, more, len(self.comparison.seeds)):
+        tried = rungs[-1].rates
+        chosen = finalists(tried, scores, groups, FEWEST_CELLS)
+        for count in range(FEWEST_CELLS + 1, len(tried) + 1):
+            more = finalists(tried, scores, groups, count)
+            seeds = self._fewest if count <= enough else len(self.comparison.seeds)
+            if not self._is_in_time(pace, more, seeds):
                 break
             chosen = more
         self._change(finalists=chosen)

@@ -26,6 +26,8 @@ RUNGS = (Rung(1 / 3, 1 / 3), Rung(2 / 3, 2 / 3))
 # The best cells of these groups are never dropped: ❄, 🔥, and the best of all others.
 OTHERS = "others"
 FEWEST_CELLS, FEWEST_RATES = 3, 2
+# Scored where there is time: the best is among so many more often (`benchmarks.budget`).
+WANTED_CELLS, WANTED_SHARE = 4, 1 / 4
 
 Rates = Mapping[str, Sequence[float]]
 # By cell and learning rate, on dev; None: it diverged. What has not ended is left out.
@@ -38,9 +40,14 @@ def group_of(adaptation: str, pretrained: bool) -> str:
     return adaptation if pretrained and adaptation in (FROZEN, TUNED) else OTHERS
 
 
-def needs_rung(rates: Rates) -> bool:
-    """Whether there is anything to choose between."""
-    return len(rates) > FEWEST_CELLS or any(len(of_cell) > 1 for of_cell in rates.values())
+def wanted(cells: int) -> int:
+    """How many of so many cells are scored where there is time."""
+    return min(cells, max(WANTED_CELLS, math.ceil(WANTED_SHARE * cells)))
+
+
+def needs_rung(rates: Rates, enough: int) -> bool:
+    """Whether there are more than enough cells, or rates to choose between."""
+    return len(rates) > enough or any(len(of_cell) > 1 for of_cell in rates.values())
 
 
 def kept(tried: Rates, scores: Sequence[Scores], groups: Groups) -> dict[str, tuple[float, ...]]:
@@ -52,7 +59,7 @@ def kept(tried: Rates, scores: Sequence[Scores], groups: Groups) -> dict[str, tu
         scores: of each rung so far.
     """
     order = ranked(tried, scores)
-    going = in_front(order, groups, max(FEWEST_CELLS, math.ceil(len(order) / 2)))
+    going = in_front(order, groups, max(wanted(len(order)), math.ceil(len(order) / 2)))
     found = {}
     for name in filter(going.__contains__, tried):
         rates = ranked_rates(name, tried, scores)
@@ -62,7 +69,7 @@ def kept(tried: Rates, scores: Sequence[Scores], groups: Groups) -> dict[str, tu
 
 
 def finalists(
-    tried: Rates, scores: Sequence[Scores], groups: Groups, count: int = FEWEST_CELLS
+    tried: Rates, scores: Sequence[Scores], groups: Groups, count: int
 ) -> dict[str, float]:
     """The cells that are scored, each with its best rate, in the order of the config.
 

@@ -11,7 +11,13 @@ from typing import Any
 
 from tf_adapt.comparison.budget.budgeted import fewest_seeds
 from tf_adapt.comparison.budget.costs import ENDING, MeasuredRun, Pace
-from tf_adapt.comparison.budget.halving import FEWEST_CELLS, FEWEST_RATES, RUNGS, needs_rung
+from tf_adapt.comparison.budget.halving import (
+    FEWEST_CELLS,
+    FEWEST_RATES,
+    RUNGS,
+    needs_rung,
+    wanted,
+)
 from tf_adapt.comparison.budget.screening import Screening
 from tf_adapt.comparison.plan.cells import Comparison
 from tf_adapt.comparison.plan.expected_costs import CellCosts, costs_of_run
@@ -83,14 +89,14 @@ def planned_budget(comparison: Comparison, available: int, pace: Pace) -> Planne
     scoring = fewest * a_seed + ending
     used, rungs = 0.0, []
     for number in range(len(RUNGS)):
-        if not needs_rung(rates):
+        if rungs and not needs_rung(rates, wanted(len(comparison.cells))):
             break
         rung = _rung(comparison, rates, number, available, pace)
         if rungs and used + rung.seconds + scoring > total:
             break
         rungs.append(rung)
         used += rung.seconds
-        going = slowest[: max(FEWEST_CELLS, math.ceil(len(rates) / 2))]
+        going = slowest[: max(wanted(len(rates)), math.ceil(len(rates) / 2))]
         rates = {
             name: of_cell[: max(FEWEST_RATES, math.ceil(len(of_cell) / 2))]
             for name, of_cell in rates.items()
@@ -100,14 +106,13 @@ def planned_budget(comparison: Comparison, available: int, pace: Pace) -> Planne
     asked = len(comparison.seeds)
     more = int((total - used - scoring) // a_seed) if a_seed else asked
     seeds = max(fewest, min(asked, fewest + more))
-    first = rungs[0].seconds if rungs else 0.0
     return PlannedBudget(
         minutes=comparison.minutes,
         rungs=rungs,
         finalists=count,
         seeds=seeds,
         asked=asked,
-        shortest=first + scoring,
+        shortest=rungs[0].seconds + scoring,
         seconds=used + seeds * a_seed + ending,
     )
 
