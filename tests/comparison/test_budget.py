@@ -119,6 +119,7 @@ def finish(run, gold, wrong):
     )
 
 
+@pytest.mark.slow
 def test_half_is_dropped_by_seeds_that_are_not_scored_and_the_rest_is_tested(compare):
     comparison, compared, ended, now, out = compare
     content = compared()
@@ -160,6 +161,7 @@ def test_half_is_dropped_by_seeds_that_are_not_scored_and_the_rest_is_tested(com
     assert {run.seed for run in ended[runs:]} == {0, 1, 2, 3, 4, CHOOSING_SEED}
 
 
+@pytest.mark.slow
 def test_a_killed_comparison_goes_on_with_the_time_that_is_left(compare):
     comparison, compared, ended, now, out = compare
     for killed_in in (5, 14, 20):  # a minute each
@@ -176,6 +178,7 @@ def test_a_killed_comparison_goes_on_with_the_time_that_is_left(compare):
     assert (len(content.cells), len(content.seeds), content.look) == (3, 4, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minutes", [22, 31])
 def test_the_report_is_there_in_time_or_after_the_fewest_seeds(compare, minutes, capsys):
     """Runs with seed 3 hang; 12 + 9 runs of a minute and the end are the shortest comparison."""
@@ -247,6 +250,7 @@ def test_neither_a_queue_nor_no_time_nor_a_folder_without_them(write_config, com
         compared()
 
 
+@pytest.mark.slow
 def test_a_dry_run_says_what_the_minutes_allow_and_whether_they_do(write_config, unmeasured):
     path = write_config(learning_rates=[1e-2, 3e-3], seeds=5)
     call = ["compare", str(path), "--dry-run", "--json", "--minutes", "0.1"]
