@@ -15,10 +15,10 @@ from adapted_encoders import adapted
 import tf_adapt as ta
 from hub_modules.shipped import PRETRAINED
 from hub_modules.storage import files
-from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.serving.exports import export as serving
 from tf_adapt.serving.exports.export import next_version
-from tf_adapt.training.finished.trained_run import predict_file
+from tf_adapt.training.finished.trained_run import evaluate_file, predict_file
 
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
 TEXTS = [
@@ -322,6 +322,13 @@ def test_an_export_predicts_a_plain_file(exported, copy, tmp_path):
     expected = exported("classification").predict(["A warm film .", "dull"])
     assert rows[0] == ["prediction", "bad", "so-so", "gut \u00fc"]
     assert [row[0] for row in rows[1:]] == [one.label for one in expected]
+    labelled = [f"{text}\t{one.label}" for text, one in zip(("a", "b"), expected, strict=True)]
+    (tmp_path / "dev.tsv").write_text("\n".join(["text_a\tlabel", *labelled]) + "\n", "utf-8")
+    said = exported("classification").predict(["a", "b"])
+    right = [one.label == other.label for one, other in zip(said, expected, strict=True)]
+    assert evaluate_file(copy, tmp_path / "dev.tsv")["accuracy"] == np.mean(right)
+    with pytest.raises(DataError, match="expected one column 'label'"):
+        evaluate_file(copy, tmp_path / "texts.tsv")
 
 
 def test_a_damaged_export_is_refused_by_name(copy, tmp_path):

@@ -194,16 +194,18 @@ def one_task(config: Config, where: str, what: str) -> Config:
     )
 
 
-def data_section(section: dict | None, kind: str) -> DatasetConfig | FilesConfig | TfdsConfig:
+def data_section(
+    section: dict | None, kind: str, labelled: bool = False
+) -> DatasetConfig | FilesConfig | TfdsConfig:
     """A `data` section from its plain values; for None, the default file format of a kind.
 
-    Default formats: TSV with the header `text_a` (pairs: `text_a`, `text_b`), CoNLL columns with
-    words in the first, or SQuAD's JSON.
+    Default formats: TSV with the header `text_a` (pairs: `text_a`, `text_b`) and, if `labelled`,
+    `label`; CoNLL columns with words in the first, and tags in the last; or SQuAD's JSON.
     """
     if section is None:
         row = KINDS[kind]
         section = {"format": row.formats[0], "kind": kind, "train": "", "dev": ""}
-        section["columns"] = row.text_columns
+        section["columns"] = row.text_columns | (row.label_columns if labelled else {})
     return _data_class(section)(**section)
 
 

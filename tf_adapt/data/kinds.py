@@ -68,6 +68,7 @@ class Row:
         missing: the labels of a column → how many examples have none.
         shown_columns: those that it shows by itself where none is named.
         text_columns: of a file without labels, where no section says more.
+        label_columns: of a labelled one, beside them and what it shows by itself.
         recognised: the `data` section → the same with the columns that its train file shows.
         as_in_task: the labelled examples of a file, of a `data` section, as the task has them.
         known_labels: the same, where labels that the task has not are refused.
@@ -90,6 +91,7 @@ class Row:
     missing: Callable[[list], int] = count_missing
     shown_columns: tuple[str, ...] = ()
     text_columns: Mapping[str, str | int] = field(default_factory=dict)
+    label_columns: Mapping[str, str | int] = field(default_factory=dict)
     recognised: Callable[[Any], Any] = _as_given
     as_in_task: Callable[[list, Any, Task, str], list] = _as_read
     known_labels: Callable[[list, Any, Task, str], list] = _as_read
@@ -109,6 +111,7 @@ _TEXT = Row(
     columns=("text_a", "label"),
     more_columns=("group",),
     text_columns={"text_a": "text_a"},
+    label_columns={"label": "label"},
     features=CLASSES,
 )
 _NUMBER = replace(

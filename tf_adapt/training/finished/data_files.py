@@ -37,14 +37,14 @@ def examples_to_predict(
     return records
 
 
-def section_of_export(plain: dict | None, kind: str, where: Path) -> Any:
-    """The `data` section of an export, of its plain values.
+def section_of_export(plain: dict | None, kind: str, where: Path, labelled: bool = False) -> Any:
+    """The `data` section of an export, of its plain values, for files with or without labels.
 
     Raises:
         ArtifactError: they are others than of such a section (`where` has them).
     """
     try:
-        return data_section(plain, kind)
+        return data_section(plain, kind, labelled)
     except (ValidationError, TypeError, ConfigError) as error:
         problem = " ".join(str(error).split())[:200]
         raise ArtifactError(

@@ -44,7 +44,7 @@ def evaluate_export(
     check_engine(engine)
     exported = exported_task(Path(folder), signature)
     task = exported.task
-    data = section_of_export(exported.data, task.kind, exported.where)
+    data = section_of_export(exported.data, task.kind, exported.where, labelled=True)
     records = labelled_examples(path, task, data)
     predictions = predictor(exported, trust, engine)(records)
     if out is not None:
