@@ -18,7 +18,7 @@ def run(*arguments) -> str:
     return result.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.large
 def test_an_elmo_in_tf_hubs_first_format_is_tuned_on_a_tagging_task(reference, tmp_path):
     module, folder = reference / "tf1_hub_elmo" / "module", tmp_path / "run"
     settings = {

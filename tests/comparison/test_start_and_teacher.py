@@ -13,7 +13,7 @@ from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.errors import ConfigError
 
 
-@pytest.mark.slow
+@pytest.mark.large
 def test_the_report_shows_start_and_teacher(write_config, tmp_path, tiny_bert):
     """The teacher is an ensemble; it is asked once, by the processes of two cells."""
     first, second = (make_run(tmp_path / str(n), tiny_bert, "classification", n) for n in (0, 1))

@@ -51,7 +51,7 @@ compare:
   adaptations: [feature_extraction, fine_tuning]
   heads: [default]
   learning_rates: [1.0e-2]
-  seeds: 2
+  seeds: 1
 training: {{epochs: 1, batch_size: 8}}
 """
 ODD = [

@@ -149,7 +149,9 @@ def saved(tiny_elmo, tmp_path_factory) -> tuple[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize(
+    "script", ["keras first", pytest.param("keras last", marks=pytest.mark.large)]
+)
 def test_another_process_fits_a_saved_model_on(script, saved):
     command = [sys.executable, "-c", SCRIPTS[script], *saved]
     done = subprocess.run(command, capture_output=True, text=True)

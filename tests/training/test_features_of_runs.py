@@ -61,20 +61,6 @@ def check_same(run, whole):
         np.testing.assert_array_equal(found[name], value)
 
 
-def shards(folder) -> list:
-    return sorted(folder.glob("*/features/*/shard_*"))
-
-
-def test_on_disk_the_same_bits(make_config, whole, tmp_path):
-    train(make_config(limit_mb=0), tmp_path / "own")
-    check_same(tmp_path / "own", whole)
-    assert not (tmp_path / "own" / ".features").exists()
-    cache = str(tmp_path / "cache")
-    train(make_config(cache=cache), tmp_path / "cached")
-    check_same(tmp_path / "cached", whole)
-    assert len(shards(tmp_path / "cache")) > 3  # of train; one or more of each other split
-
-
 def test_i1_interrupted_while_features_are_computed(make_config, whole, tmp_path, monkeypatch):
     passes, compute = [], feature_cache.computed_shards
 
@@ -95,7 +81,8 @@ def test_i1_interrupted_while_features_are_computed(make_config, whole, tmp_path
             train(make_config(limit_mb=0), tmp_path / "run")
     assert [entry.name for entry in (tmp_path / "run").iterdir()] == [".features"]
     train(make_config(limit_mb=0), tmp_path / "run")
-    check_same(tmp_path / "run", whole)
+    check_same(tmp_path / "run", whole)  # on disk the same bits
+    assert not (tmp_path / "run" / ".features").exists()
     assert passes[:2] == [96, 32]
 
 
@@ -112,26 +99,29 @@ def harm(monkeypatch, action) -> None:
 
 
 def test_a_cache_that_is_removed_during_training(make_config, whole, tmp_path, monkeypatch):
-    cache = tmp_path / "cache"
-    harm(monkeypatch, lambda: shutil.rmtree(cache))
+    cache, found = tmp_path / "cache", []
+
+    def remove():
+        found.extend(cache.glob("*/features/*/shard_*"))
+        shutil.rmtree(cache)
+
+    harm(monkeypatch, remove)
     train(make_config(cache=str(cache)), tmp_path / "run")
-    assert not cache.exists()
+    assert not cache.exists() and len(found) > 3  # of train; one or more of each other split
     check_same(tmp_path / "run", whole)
 
 
-def test_a_cache_that_is_cut_during_training(make_config, whole, tmp_path, monkeypatch):
+def test_a_cache_that_is_cut_during_training(make_config, tmp_path, monkeypatch):
+    """(Computed again: I7 in encoder/test_feature_cache.py.)"""
     cache = tmp_path / "cache"
 
     def cut():
         for path in cache.rglob("rows.bin"):
             path.write_bytes(b"")
 
-    with monkeypatch.context() as patch:
-        harm(patch, cut)
-        with pytest.raises(ArtifactError, match="features cannot be read any more"):
-            train(make_config(cache=str(cache)), tmp_path / "run")
-    train(make_config(cache=str(cache)), tmp_path / "run")
-    check_same(tmp_path / "run", whole)
+    harm(monkeypatch, cut)
+    with pytest.raises(ArtifactError, match="features cannot be read any more"):
+        train(make_config(cache=str(cache)), tmp_path / "run")
 
 
 def test_another_precision_is_another_run(make_config, tmp_path):

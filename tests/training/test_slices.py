@@ -153,8 +153,8 @@ def test_an_empty_slice_ends_a_run_before_its_first_step(with_slices, tmp_path):
     ("kind", "slices"),
     [
         ("tagging", {"the": {"words": ["the"]}}),
-        ("pair_regression", {"not": NEGATION}),
-        ("multilabel_classification", {"long": LONG}),
+        pytest.param("pair_regression", {"not": NEGATION}, marks=pytest.mark.large),
+        pytest.param("multilabel_classification", {"long": LONG}, marks=pytest.mark.large),
     ],
 )
 def test_other_kinds(finished_run, with_slices, tmp_path, kind, slices):

@@ -98,7 +98,8 @@ def test_the_best_members_are_chosen_on_dev(runs, tmp_path, caplog):
 def mixing(tiny_bert, tmp_path_factory) -> list[Path]:
     """Two runs with a mix of layers, slices and a teacher, whose scores are not the soup's."""
     folder = tmp_path_factory.mktemp("mixing")
-    changed = {"adaptation": "feature_extraction", "slices": {"long": {"longer_than": 8}}}
+    changed = {"adaptation": "feature_extraction", "head": "linear"}
+    changed |= {"slices": {"long": {"longer_than": 8}}}
     runs = [make_run(folder / name, tiny_bert, "classification", 0, **changed) for name in "ab"]
     costs = {"parameters": 1, "megabytes": 1.0, "serving_per_1000": 2.0}
     side = {"dev": {"accuracy": 0.99}, **costs}

@@ -155,6 +155,7 @@ def test_a_foreign_folder_called_start_is_no_run_folder(write, tmp_path):
         train(config, tmp_path / "run")
 
 
+@pytest.mark.large
 def test_ulmfits_three_steps(tiny_lstm, write, tmp_path):
     texts = [f"who is the {number}th man ?" for number in range(60)]
     (tmp_path / "texts.txt").write_text("\n".join(texts))

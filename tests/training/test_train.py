@@ -246,7 +246,8 @@ def test_n1_names_the_sentence_of_a_part(make_config, tmp_path, monkeypatch):
     def fail(self, batch, logs=None):
         raise TrainingError(self.describe_step())
 
-    monkeypatch.setattr(monitoring.FiniteGuard, "on_train_batch_end", fail)
+    # Before the step, which is not traced then.
+    monkeypatch.setattr(monitoring.FiniteGuard, "on_train_batch_begin", fail)
     config = make_config("sample_tagging", head="linear_tagger", max_length=24)
     with pytest.raises(TrainingError, match=r"step 1, examples .*train\.txt:\d+"):
         train(config, tmp_path / "run")

@@ -353,7 +353,9 @@ def test_execution_is_what_runs_not_what_was_written(
         dry_run(make_config({"run": str(small), "head": False}, encoder=program))
 
 
-@pytest.mark.parametrize("adaptation", ["fine_tuning", LORA], ids=str)
+@pytest.mark.parametrize(
+    "adaptation", ["fine_tuning", pytest.param(LORA, marks=pytest.mark.large)], ids=str
+)
 def test_the_classification_token_is_carried(make_config, tiny_causal, tmp_path, adaptation):
     encoder = {"handle": str(tiny_causal), "classification_token": True}
     folder = tmp_path / "run"
