@@ -90,6 +90,15 @@ def tiny_run(finished_run) -> Path:
     return finished_run("pair_regression")
 
 
+@pytest.fixture(scope="module")
+def predicted(run, export, files, tmp_path_factory) -> Path:
+    """What run and export predict for the dev file."""
+    folder = tmp_path_factory.mktemp("predicted")
+    for made, name in ((run, "run"), (export, "export")):
+        assert predict_file(made, files / "dev.txt", folder / name) == 60
+    return folder
+
+
 def dev_scores(run: Path) -> dict:
     return json.loads((run / "metrics.json").read_text("utf-8"))["dev"]
 
@@ -173,26 +182,24 @@ def test_n4_the_run_predicts_what_it_predicted_at_its_end(run, files, tmp_path):
     assert all(len(one["scores"]) == len(one["tags"]) for one in found)
 
 
-def test_n4_from_a_moved_folder_that_may_not_be_written(run, export, files, tmp_path, monkeypatch):
+def test_n4_from_a_moved_folder_that_may_not_be_written(
+    run, export, predicted, files, tmp_path, monkeypatch
+):
     for folder, name in ((run, "run"), (export, "export")):
         moved = tmp_path / "elsewhere" / name
         shutil.copytree(folder, moved)
         for path in [*moved.rglob("*"), moved]:
             path.chmod(0o555 if path.is_dir() else 0o444)
         before = {path: path.stat().st_mtime_ns for path in [moved, *moved.rglob("*")]}
-        predict_file(folder, files / "dev.txt", tmp_path / f"{name}.jsonl")
         monkeypatch.chdir(moved.parent)
-        predict_file(Path(name), files / "dev.txt", tmp_path / f"moved_{name}.jsonl")
+        predict_file(Path(name), files / "dev.txt", tmp_path / name)
         assert before == {path: path.stat().st_mtime_ns for path in [moved, *moved.rglob("*")]}
-        there, here = tmp_path / f"moved_{name}.jsonl", tmp_path / f"{name}.jsonl"
-        assert there.read_bytes() == here.read_bytes()
+        assert (tmp_path / name).read_bytes() == (predicted / name).read_bytes()
 
 
-def test_run_and_export_write_the_same_file(run, export, files, tmp_path):
-    for folder, name in ((run, "run"), (export, "export")):
-        assert predict_file(folder, files / "dev.txt", tmp_path / name) == 60
-    assert (tmp_path / "run").read_bytes() == (tmp_path / "export").read_bytes()
-    written, given = read_conll(tmp_path / "run"), read_conll(DEV)
+def test_run_and_export_write_the_same_file(predicted):
+    assert (predicted / "run").read_bytes() == (predicted / "export").read_bytes()
+    written, given = read_conll(predicted / "run"), read_conll(DEV)
     assert [sentence.words for sentence in written] == [sentence.words for sentence in given]
     assert len({tag for sentence in written for tag in sentence.tags}) > 1
     found, expected = evaluate_file(export, files / "dev.txt"), dev_scores(run)

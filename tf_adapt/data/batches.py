@@ -2,7 +2,7 @@
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -124,7 +124,8 @@ def batches_from(
         epoch = _epoch_order(prepared, batch_size, seed, shuffle, first_epoch + iteration)
         yield from epoch[0 if iteration else skip :]
 
-    dataset = _dataset(prepared, order)
+    signature = tf.TensorSpec([None], tf.int64)
+    dataset = _packed(prepared, tf.data.Dataset.from_generator(order, output_signature=signature))
     if not skip:
         count = -(-len(prepared.lengths) // batch_size)
         dataset = dataset.apply(tf.data.experimental.assert_cardinality(count))
@@ -173,9 +174,7 @@ def epoch_batches(
         ConfigError: `batch_size` is less than 1.
     """
     check_batch_size(batch_size)
-    order = _epoch_order(prepared, batch_size, seed, shuffle, epoch)[skip:]
-    dataset = _dataset(prepared, lambda: iter(order))
-    return dataset.apply(tf.data.experimental.assert_cardinality(len(order)))
+    return _in_order(prepared, _epoch_order(prepared, batch_size, seed, shuffle, epoch)[skip:])
 
 
 def sorted_batches(
@@ -192,8 +191,7 @@ def sorted_batches(
         ConfigError: `batch_size` is less than 1.
     """
     order = shortest_first(prepared, batch_size)
-    dataset = _dataset(prepared, lambda: iter(order))
-    return dataset.apply(tf.data.experimental.assert_cardinality(len(order))), order
+    return _in_order(prepared, order), order
 
 
 def shortest_first(prepared: PreparedData, batch_size: int) -> list[np.ndarray]:
@@ -254,8 +252,15 @@ def check_batch_size(batch_size: int) -> None:
         raise ConfigError(f"batch_size: expected at least 1, got {batch_size}")
 
 
-def _dataset(prepared: PreparedData, order: Callable[[], Iterator]) -> tf.data.Dataset:
-    signature = tf.TensorSpec([None], tf.int64)
-    dataset = tf.data.Dataset.from_generator(order, output_signature=signature)
-    dataset = dataset.map(prepared.batch, num_parallel_calls=tf.data.AUTOTUNE)
+def _in_order(prepared: PreparedData, order: list[np.ndarray]) -> tf.data.Dataset:
+    """The batches of these examples; without Python, which a generator would be asked for each."""
+    lengths = np.array([len(index) for index in order], np.int64)
+    flat = np.concatenate([np.empty(0, np.int64), *order])
+    with tf.device("CPU:0"):  # where batches are made
+        rows = tf.RaggedTensor.from_row_lengths(flat, lengths)
+    return _packed(prepared, tf.data.Dataset.from_tensor_slices(rows))
+
+
+def _packed(prepared: PreparedData, indices: tf.data.Dataset) -> tf.data.Dataset:
+    dataset = indices.map(prepared.batch, num_parallel_calls=tf.data.AUTOTUNE)
     return untuned(dataset.prefetch(_PREFETCHED))

@@ -1,5 +1,7 @@
 """A run of three kinds of tasks: trained, exported once, served, and asked by name."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,11 @@ from servers import running, server_of  # noqa: E402
 
 import tf_adapt as ta  # noqa: E402
 from tf_adapt.config.reading import config_from  # noqa: E402
-from tf_adapt.training.finished.run_export import export_run  # noqa: E402
+from tf_adapt.data.catalogue import SAMPLE_FOLDER  # noqa: E402
+from tf_adapt.data.formats import read_conll  # noqa: E402
+from tf_adapt.errors import ConfigError  # noqa: E402
+from tf_adapt.training.finished.run_export import export_run, export_runs  # noqa: E402
+from tf_adapt.training.finished.trained_run import predict_file  # noqa: E402
 from tf_adapt.training.train import train  # noqa: E402
 
 # Nearly every one trains a model or more.
@@ -30,7 +36,7 @@ def run(tiny_bert, tmp_path_factory):
         name: {"data": {"dataset": f"sample_{kind}", "source": "sample", "train_examples": 24}}
         for name, kind in KINDS.items()
     }
-    training = {"epochs": 1, "steps_per_epoch": 12, "batch_size": 8, "learning_rate": 1e-2}
+    training = {"epochs": 1, "steps_per_epoch": 4, "batch_size": 8, "learning_rate": 1e-2}
     content = {
         "tasks": tasks,
         "target": "question",
@@ -44,9 +50,13 @@ def run(tiny_bert, tmp_path_factory):
     return folder
 
 
-def test_each_is_answered_as_its_model_answers(run, tmp_path):
-    export_run(run, tmp_path / "three")
-    with running(server_of({"three": tmp_path / "three"})) as served:
+@pytest.fixture(scope="module")
+def exported(run) -> Path:
+    return export_run(run, run.with_name("three"))
+
+
+def test_each_is_answered_as_its_model_answers(run, exported):
+    with running(server_of({"three": exported.parent})) as served:
         signatures = served.get("/v1/models/three/metadata").json["metadata"]["signature_def"]
         assert set(signatures["signature_def"]) == set(KINDS)
         client = ta.Client(f"http://127.0.0.1:{served.port}")
@@ -66,3 +76,19 @@ def test_each_is_answered_as_its_model_answers(run, tmp_path):
         assert refused.status == 400
         for name in KINDS:
             assert name in refused.error
+
+
+def test_a_file_is_predicted_by_a_signature(run, exported, tmp_path):
+    dev = SAMPLE_FOLDER / "tagging" / "dev.txt"
+    predict_file(exported, dev, tmp_path / "out.tsv", signature="name")
+    files = (tmp_path / "out.tsv", dev)
+    found, given = ([one.words for one in read_conll(file)] for file in files)
+    assert found == given
+    for problem, given in (
+        ("expected no --task for an export, got 'name'", {"name": "name"}),
+        ("expected --signature with one of question, same, name", {}),
+    ):
+        with pytest.raises(ConfigError, match=problem):
+            predict_file(exported, dev, tmp_path / "other.tsv", **given)
+    with pytest.raises(ConfigError, match="run of one task, got one of question, same, name"):
+        export_runs([run, run], tmp_path / "other")
