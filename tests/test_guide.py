@@ -38,7 +38,7 @@ NOT_RUN = {
         "takes hours": 1,
         "needs PyTorch and fast.ai's files": 1,
     },
-    "guide_serving": {"needs a container": 1, "needs a server": 2},
+    "guide_serving": {"needs a server": 2},
     "guide_ensembles": {"needs finished runs": 1},
 }
 _BLOCK = re.compile(
