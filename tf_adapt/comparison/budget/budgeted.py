@@ -5,7 +5,7 @@ that was ended goes on. Screening scores decide which cells are scored, and noth
 TensorFlow.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -96,15 +96,7 @@ class Budgeted:
         if not is_last and needs_rung(going, enough) and self._has_time(going, pace):
             self._change(rungs=[*rungs, RungRecord({n: list(r) for n, r in going.items()})])
             return
-        tried = rungs[-1].rates
-        chosen = finalists(tried, scores, groups, FEWEST_CELLS)
-        for count in range(FEWEST_CELLS + 1, len(tried) + 1):
-            more = finalists(tried, scores, groups, count)
-            seeds = self._fewest if count <= enough else len(self.comparison.seeds)
-            if not self._is_in_time(pace, more, seeds):
-                break
-            chosen = more
-        self._change(finalists=chosen)
+        self._change(finalists=finalists(rungs[-1].rates, scores, groups, FEWEST_CELLS))
 
     def _train_rung(self, number: int) -> None:
         is_first, clock = number == 0, self.clock
@@ -132,25 +124,42 @@ class Budgeted:
 
     def _seeds(self) -> None:
         """Trains the fewest seeds of the finalists that are tested, then one at a time."""
-        progress, fewest = self.progress, self._fewest
-        whole, begun = len(self.comparison.seeds), self.clock.used
-        if progress.seeds < fewest:
-            self._announce(progress.finalists)
-            self.run(self._outcomes(fewest), self._ticked)
-            self._change(seeds=fewest, seconds=self.clock.used)
-            a_seed = (self.clock.used - begun) / (fewest - progress.seeds)
-        else:
-            a_seed = self._pace().seconds(self._runs_of(progress.finalists, 1))
-        for seeds in range(max(fewest, progress.seeds) + 1, whole + 1):
+        if not self.progress.seeds:
+            self._fewest_seeds()
+        a_seed = self._pace().seconds(self._runs_of(self.progress.finalists, 1))
+        for seeds in range(self.progress.seeds + 1, len(self.comparison.seeds) + 1):
             begun = self.clock.used
-            if begun + a_seed + self._ending() > self.clock.total:
+            if not self._is_in_time(a_seed) or not self._trains(self.progress.finalists, seeds):
                 return
-            outcomes = self._outcomes(seeds)
-            self.run(outcomes, self._is_late())
-            if next(outcomes.waiting(), None) is not None:
-                return  # the clock ended it
             self._change(seeds=seeds, seconds=self.clock.used)
             a_seed = max(a_seed, self.clock.used - begun)
+
+    def _fewest_seeds(self) -> None:
+        """Of the fewest finalists, then of one more at a time."""
+        self._announce(self.progress.finalists)
+        self.run(self._outcomes(self.progress.finalists, self._fewest), self._ticked)
+        groups, tried = groups_of(self.comparison), self.progress.rungs[-1].rates
+        pace = self._pace()
+        scores = [rung.scores() for rung in screenings(self.comparison, self.out, self.available)]
+        for count in range(FEWEST_CELLS + 1, min(wanted(len(groups)), len(tried)) + 1):
+            more = finalists(tried, scores, groups, count)
+            added = set(more) - set(self.progress.finalists)
+            seconds = pace.seconds(self._runs_of(added, self._fewest))
+            if not self._is_in_time(seconds) or not self._trains(more, self._fewest):
+                break
+            self._change(finalists=more)
+        self._change(seeds=self._fewest, seconds=self.clock.used)
+
+    def _trains(self, chosen: dict[str, float], seeds: int) -> bool:
+        """Whether so many seeds of some cells end before a report could no longer be in time."""
+        end = (1 + LATE) * self.clock.total - self._ending()
+        outcomes = self._outcomes(chosen, seeds)
+        self.run(outcomes, lambda: self.clock.tick() > end)
+        return next(outcomes.waiting(), None) is None
+
+    def _is_in_time(self, seconds: float) -> bool:
+        """Whether there is a report in time after so many seconds more."""
+        return seconds + self._ending() < self.clock.left
 
     def _announce(self, chosen: dict[str, float]) -> None:
         self.say(f"scored: {', '.join(f'{name} (rate {rate:g})' for name, rate in chosen.items())}")
@@ -167,11 +176,6 @@ class Budgeted:
         self.clock.tick()
         return False
 
-    def _is_late(self) -> Until:
-        """Tells whether a report could no longer be in time."""
-        end = (1 + LATE) * self.clock.total - self._ending()
-        return lambda: self.clock.tick() > end
-
     @property
     def _seed(self) -> str:
         return "repeat" if self.comparison.folds else "seed"
@@ -180,9 +184,9 @@ class Budgeted:
     def _fewest(self) -> int:
         return fewest_seeds(self.comparison)
 
-    def _outcomes(self, seeds: int) -> Outcomes:
+    def _outcomes(self, chosen: dict[str, float], seeds: int) -> Outcomes:
         outcomes = FoldOutcomes if self.comparison.folds else Outcomes
-        return outcomes(of_finalists(self.comparison, self.progress.finalists, seeds), self.out)
+        return outcomes(of_finalists(self.comparison, chosen, seeds), self.out)
 
     def _pace(self) -> Pace:
         """By the rungs that have ended."""
@@ -195,7 +199,7 @@ class Budgeted:
                 begun = record.ended
         return pace_of(found, self.progress.processes)
 
-    def _runs_of(self, cells: Rates | dict[str, float], seeds: int) -> dict[str, int]:
+    def _runs_of(self, cells: Iterable[str], seeds: int) -> dict[str, int]:
         return dict.fromkeys(cells, seeds * max(1, self.comparison.folds))
 
     def _ending(self) -> float:
@@ -218,9 +222,6 @@ class Budgeted:
         shares = {cell.name: rung.shares(cell) for cell in rung.comparison.cells}
         runs = {name: len(rates) for name, rates in going.items()}
         return pace.seconds(runs, shares) + self._shortest(pace) < self.clock.left
-
-    def _is_in_time(self, pace: Pace, chosen: dict[str, float], seeds: int) -> bool:
-        return pace.seconds(self._runs_of(chosen, seeds)) + self._ending() < self.clock.left
 
 
 def screenings(comparison: Comparison, out: Path, available: int) -> list[Screening]:

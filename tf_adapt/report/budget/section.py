@@ -44,7 +44,9 @@ def _table(screened: Screened) -> Table:
         seconds = words.amount(sum(rung.seconds for rung in cell.rungs))
         rows.append([field_of(cell.id), *of_rungs, field_of(seconds), field_of(_end(cell))])
     columns = ["cell", *(f"rung {number + 1}" for number in range(count)), "seconds", "then"]
-    return Table("Scores × 100 of the screening, by learning rate", columns, rows, left=(-1,))
+    return Table(
+        "Scores × 100 of the screening, by learning rate", columns, rows, left=(count + 2,)
+    )
 
 
 def _rung(rung: ScreenedRung) -> list[Entry]:
@@ -58,7 +60,7 @@ def _rung(rung: ScreenedRung) -> list[Entry]:
         for rate, score in rung.scores.items()
     ]
     examples = "all examples" if rung.examples is None else counted(rung.examples, "example")
-    return [*found, Entry("", f"{counted(rung.epochs, 'epoch')}, {examples}")]
+    return [*found, Entry(f"{counted(rung.epochs, 'epoch')}, {examples}")]
 
 
 def _end(cell: ScreenedCell) -> str:
