@@ -5,6 +5,7 @@ that was ended goes on. Screening scores decide which cells are scored, and noth
 TensorFlow.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -136,8 +137,9 @@ class Budgeted:
 
     def _fewest_seeds(self) -> None:
         """Of the fewest finalists, then of one more at a time."""
-        self._announce(self.progress.finalists)
-        self.run(self._outcomes(self.progress.finalists, self._fewest), self._ticked)
+        outcomes = self._outcomes(self.progress.finalists, self._fewest)
+        self._announce(outcomes)
+        self.run(outcomes, self._ticked)
         groups, tried = groups_of(self.comparison), self.progress.rungs[-1].rates
         pace = self._pace()
         scores = [rung.scores() for rung in screenings(self.comparison, self.out, self.available)]
@@ -161,10 +163,12 @@ class Budgeted:
         """Whether there is a report in time after so many seconds more."""
         return seconds + self._ending() < self.clock.left
 
-    def _announce(self, chosen: dict[str, float]) -> None:
+    def _announce(self, outcomes: Outcomes) -> None:
+        """Says what is scored, and that the minutes are too few, where they are."""
+        chosen = self.progress.finalists
         self.say(f"scored: {', '.join(f'{name} (rate {rate:g})' for name, rate in chosen.items())}")
-        ends = self.clock.used + self._pace().seconds(self._runs_of(chosen, self._fewest))
-        ends += self._ending()
+        left = Counter(run.cell.name for run in outcomes.waiting())
+        ends = self.clock.used + self._pace().seconds(left) + self._ending()
         if ends > self.clock.total:
             self.say(
                 f"the shortest honest comparison ({counted(self._fewest, self._seed)} of each) "
