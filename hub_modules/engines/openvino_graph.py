@@ -75,8 +75,12 @@ class OpenVinoGraph(CompiledGraph):
         super().__init__(model, precision)
 
 
-def converted(what: str, function: Any, engine: str) -> Any:
-    """The function as OpenVINO's model, whose inputs and outputs have the function's names."""
+def converted(what: str, function: Any, engine: str = OPENVINO) -> Any:
+    """The function as OpenVINO's model, whose inputs and outputs have the function's names.
+
+    Raises:
+        ConfigError: OpenVINO cannot convert it.
+    """
     arguments, _ = function.structured_input_signature
     inputs, outputs = sorted(arguments[0]), sorted(function.structured_outputs)
     placeholders = [tensor.name.split(":")[0] for tensor in function.inputs]

@@ -23,6 +23,7 @@ from hub_modules.native.arguments import ArgumentsInConfig
 from hub_modules.native.bilm import BidirectionalLstm
 from hub_modules.native.character_cnn import CharacterCnn
 from hub_modules.native.given_states import PERTURBATION, given_states, perturbed
+from hub_modules.native.kernels.convertible import is_convertible
 from hub_modules.native.weights import is_trainable, weights_by_name
 from hub_modules.preprocess.elmo import (
     CHARACTERS_PER_WORD,
@@ -256,6 +257,8 @@ class ElmoEncoder(ArgumentsInConfig, keras.layers.Layer):
         """Runs the character CNN once for each distinct word of the batch."""
         shape = tf.shape(words)
         flat = tf.reshape(words, [-1, CHARACTERS_PER_WORD])
+        if is_convertible():
+            return tf.reshape(self.char_cnn(flat), [shape[0], shape[1], self.projection_width])
         # One boundary word more: one device of several may have no sentence at the end of an epoch,
         # and convolutions of an empty batch fail.
         flat = tf.concat([[_boundary_word(SENTENCE_BEGIN)], flat], axis=0)

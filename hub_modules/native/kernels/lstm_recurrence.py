@@ -6,10 +6,10 @@ step by step. Here these are single operations over all steps.
 
 import tensorflow as tf
 
+from hub_modules.native.kernels.convertible import is_convertible
 from hub_modules.native.kernels.custom_gradients import custom_gradient
 
 
-@custom_gradient
 def lstm_recurrence(gates_from_input, recurrent_kernel, counts, before):
     """Hidden states of an LSTM, given the input's part of its gates; it starts from zeros.
 
@@ -19,6 +19,13 @@ def lstm_recurrence(gates_from_input, recurrent_kernel, counts, before):
     Shapes: gates_from_input `[packed, 4 * units] float32` and `counts`, `before` as in `Packing`;
     recurrent_kernel U `[units, 4 * units] float32` → h `[packed, units]`.
     """
+    if is_convertible():
+        return _in_padded_steps(gates_from_input, recurrent_kernel, counts)
+    return _in_packed_steps(gates_from_input, recurrent_kernel, counts, before)
+
+
+@custom_gradient
+def _in_packed_steps(gates_from_input, recurrent_kernel, counts, before):
     units = recurrent_kernel.shape[0]
     steps = tf.shape(counts)[0]
     inputs = _steps_of(gates_from_input, counts)
@@ -26,9 +33,7 @@ def lstm_recurrence(gates_from_input, recurrent_kernel, counts, before):
     def step(t, hidden, cell, all_gates, cells, hiddens):
         count = counts[t]
         gates = inputs.read(t) + tf.matmul(hidden[:count], recurrent_kernel)
-        entry, keep, candidate, output = tf.split(gates, 4, axis=1)
-        cell = tf.sigmoid(keep) * cell[:count] + tf.sigmoid(entry) * tf.tanh(candidate)
-        hidden = tf.sigmoid(output) * tf.tanh(cell)
+        hidden, cell = _cell(gates, cell[:count])
         written = all_gates.write(t, gates), cells.write(t, cell), hiddens.write(t, hidden)
         return t + 1, hidden, cell, *written
 
@@ -50,6 +55,38 @@ def lstm_recurrence(gates_from_input, recurrent_kernel, counts, before):
         return from_input, tf.matmul(hiddens_before, from_input, transpose_a=True), None, None
 
     return hiddens, gradient
+
+
+def _cell(gates, cell):
+    entry, keep, candidate, output = tf.split(gates, 4, axis=1)
+    cell = tf.sigmoid(keep) * cell + tf.sigmoid(entry) * tf.tanh(candidate)
+    return tf.sigmoid(output) * tf.tanh(cell), cell
+
+
+def _in_padded_steps(gates_from_input, recurrent_kernel, counts):
+    """With all rows in each step; those that have ended compute what nobody reads."""
+    units = recurrent_kernel.shape[0]
+    steps, packed = tf.shape(counts)[0], tf.shape(gates_from_input)[0]
+    starts = tf.cumsum(counts, exclusive=True)
+    begun = starts[None, :] <= tf.range(packed)[:, None]
+    step_of = tf.reduce_sum(tf.cast(begun, tf.int32), axis=1) - 1
+    rank = tf.range(packed) - tf.gather(starts, step_of)
+    places = tf.stack([step_of, rank], axis=1)
+    inputs = tf.scatter_nd(places, gates_from_input, tf.stack([steps, counts[0], 4 * units]))
+
+    def step(t, hidden, cell, hiddens):
+        hidden, cell = _cell(inputs[t] + tf.matmul(hidden, recurrent_kernel), cell)
+        return t + 1, hidden, cell, hiddens.write(t, hidden)
+
+    none_yet = tf.zeros([counts[0], units])
+    *_, hiddens = tf.while_loop(
+        lambda t, *_: t < steps,
+        step,
+        (0, none_yet, none_yet, _array(steps, units)),
+        shape_invariants=_invariants(units, arrays=1),
+        maximum_iterations=steps,
+    )
+    return tf.gather_nd(hiddens.stack(), places)
 
 
 def _gradient(upstream, gates, cells, hiddens, recurrent_kernel, counts, before):
