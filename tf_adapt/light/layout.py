@@ -10,6 +10,7 @@ A version folder holds no code:
 | `graphs/0.xml`, … | encoder and head of each model, from ids to logits, as OpenVINO's IR |
 | `graphs/weights.bin` | the weights of all graphs, each once |
 | `tokenizers/0.json`, … | HuggingFace's format; none for ELMo, which reads bytes |
+| `tokenizers/lower.json`, … | how single characters are read: `CharactersFile` |
 | `README.md` | the model card |
 
 A graph takes `a_NAME`, and for pairs that are read separately `b_NAME`, with the inputs of the
@@ -24,7 +25,7 @@ task's, in `task.json`.
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from hub_modules.storage.json_files import Schema
 
@@ -38,7 +39,28 @@ LOGITS = "logits"
 DEFAULT = "serving_default"
 
 _Id = Annotated[int, Field(ge=0, lt=2**31)]
-_File = Annotated[str, Field(pattern=r"^(graphs|tokenizers)/[0-9]+\.(xml|json)$")]
+_Graph = Annotated[str, Field(pattern=r"^graphs/[0-9]+\.xml$")]
+_Tokenizer = Annotated[str, Field(pattern=r"^tokenizers/[0-9]+\.json$")]
+_Characters = Annotated[str, Field(pattern=r"^tokenizers/[a-z]+\.json$")]
+
+
+class CharactersFile(Schema):
+    """How single characters are read, of all of Unicode: in each version of a library by other
+    tables, so that an export has its own.
+
+    Attributes:
+        changed: what a character becomes; "" for one that is taken out.
+        blanks, alone: first and last of ranges: what lies between words, and what is a word by
+            itself, both after the change.
+    """
+
+    changed: dict[str, str]
+    blanks: list[tuple[int, int]]
+    alone: list[tuple[int, int]]
+
+    _tuples = field_validator("blanks", "alone", mode="before")(
+        lambda given: [tuple(pair) for pair in given]  # JSON has no tuples
+    )
 
 
 class Pieces(Schema):
@@ -46,16 +68,19 @@ class Pieces(Schema):
 
     Attributes:
         tokenizer: a file in HuggingFace's format.
+        characters: a `CharactersFile`, whose words are what the tokenizer reads; None: texts.
         padding, start, end: the ids of padding, of a row's first token, and of each text's end.
         unknown: the id of a word that has no pieces.
         doubled: `<s> a </s></s> b </s>`, else `[CLS] a [SEP] b [SEP]`.
         last: the id of the last token of a row, in place of `end`; None: `end`.
         blank: what is put before each word of a sentence or context.
-        longest_word: most bytes of a word, beyond which it is `unknown`; None: the tokenizer's own.
+        longest: most bytes of a word: one of `characters` that is longer is `unknown`, another is
+            read in parts.
     """
 
     kind: Literal["pieces"] = "pieces"
-    tokenizer: _File
+    tokenizer: _Tokenizer
+    characters: _Characters | None = None
     padding: _Id
     start: _Id
     end: _Id
@@ -63,13 +88,21 @@ class Pieces(Schema):
     doubled: bool = False
     last: _Id | None = None
     blank: str = ""
-    longest_word: int | None = None
+    longest: int
 
 
 class Characters(Schema):
-    """How texts become rows of words of bytes, as ELMo's: see `hub_modules.preprocess.elmo`."""
+    """How texts become rows of words of bytes, as ELMo's.
+
+    Attributes:
+        width: ids of a word: `begin`, one more than each byte, `end`, then `padding`.
+    """
 
     kind: Literal["characters"] = "characters"
+    width: _Id
+    begin: _Id
+    end: _Id
+    padding: _Id
 
 
 class Chain(Schema):
@@ -96,11 +129,12 @@ class Model(Schema):
         prompts: what is put before each text, or before each of a pair.
         max_length: most tokens of a row, special tokens included.
         truncate: whether longer texts are cut, else refused.
+        answer_words: the `CharactersFile` of the words that answers are made of, in span extraction.
         document_context: whether parts of a sentence are read with the words around them.
         chain: of a tagger with a CRF.
     """
 
-    graph: _File
+    graph: _Graph
     precision: Literal["float32", "bfloat16", "int8"]
     reader: Annotated[Pieces | Characters, Field(discriminator="kind")]
     joint: bool
@@ -108,6 +142,7 @@ class Model(Schema):
     max_length: int
     truncate: bool
     document_context: bool = False
+    answer_words: _Characters | None = None
     chain: Chain | None = None
 
 
