@@ -33,6 +33,9 @@ COVERED = (
     "assets",
     "task.json",
     "tasks.json",
+    "light.json",
+    "graphs",
+    "tokenizers",
 )
 
 

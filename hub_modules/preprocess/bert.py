@@ -7,6 +7,7 @@ import tensorflow as tf
 import tensorflow_text
 
 from hub_modules.errors import ArtifactError
+from hub_modules.native.untracked import Untracked
 from hub_modules.preprocess.added_tokens import AddedTokens
 from hub_modules.preprocess.whole_texts import pack_texts
 from hub_modules.preprocess.word_pieces import UNKNOWN, WordPieceTokenizer, WordRules
@@ -64,6 +65,9 @@ class BertPreprocessor(tf.Module):
         special_ids = {name: ids[piece] for name, piece in special.items() if piece in ids}
         self.special_token_ids = {"vocab_size": len(vocabulary), **special_ids}
         self.doubled = doubled
+        self.vocabulary = Untracked(vocabulary)
+        # Of tensorflow-text's own rules; None: of others.
+        self.lower_case = lower_case if rules is None else None
         self.unknown_id = ids[UNKNOWN]
         # On the CPU, where the tokenizer runs: its tables must not be copied at each call.
         with tf.device("CPU:0"):

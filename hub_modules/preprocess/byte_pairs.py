@@ -11,13 +11,13 @@ from hub_modules.errors import ArtifactError
 # Longer words are merged in parts of this many bytes: each merge takes a pass over the longest.
 LONGEST_PART = 256
 # White space as in Unicode; RE2's \s is that of ASCII.
-_BLANK = r"[\t-\r \x{85}\p{Z}]"
+BLANK = r"[\t-\r \x{85}\p{Z}]"
 _NO_BLANK = r"[^\t-\r \x{85}\p{Z}]"
 # A code point that is no character and never will be. RE2 cannot look ahead: the last blank before
 # a word, which belongs to the word, is first cut off from the blanks before it.
 _CUT = "\ufffe"
 _OTHER = rf"[^\t-\r \x{{85}}\p{{Z}}\p{{L}}\p{{N}}{_CUT}]"
-_WORDS = rf"'s|'t|'re|'ve|'m|'ll|'d| ?\p{{L}}+| ?\p{{N}}+| ?{_OTHER}+|{_BLANK}+"
+_WORDS = rf"'s|'t|'re|'ve|'m|'ll|'d| ?\p{{L}}+| ?\p{{N}}+| ?{_OTHER}+|{BLANK}+"
 _NO_RANK = 2**62
 
 
@@ -86,9 +86,7 @@ class BytePairTokenizer(tf.Module):
 
     def _words(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """`[batch] string` → words with the blank before them `[batch, (words)] string`."""
-        cut = tf.strings.regex_replace(
-            texts, f"({_BLANK}+)({_BLANK})({_NO_BLANK})", rf"\1{_CUT}\2\3"
-        )
+        cut = tf.strings.regex_replace(texts, f"({BLANK}+)({BLANK})({_NO_BLANK})", rf"\1{_CUT}\2\3")
         return tensorflow_text.regex_split(cut, f"{_CUT}|{_WORDS}", _WORDS)
 
     def _merge(self, words: tf.Tensor) -> tf.RaggedTensor:

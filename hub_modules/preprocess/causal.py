@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
+from hub_modules.native.untracked import Untracked
 from hub_modules.preprocess.byte_pairs import BytePairTokenizer, piece_bytes
 from hub_modules.preprocess.pieces import PiecePreprocessor
 
@@ -49,15 +50,15 @@ class CausalPreprocessor(PiecePreprocessor):
         }
         tokenizer = BytePairTokenizer(ids, merges, unknown_id=end)
         super().__init__(tokenizer, special, end, doubled=False, blank=" ")
+        self.vocabulary, self.merges = Untracked(list(vocabulary)), Untracked(list(merges))
         self.classification_id = None
         if classification_token:
             self.classification_id = len(vocabulary) if rows is None else rows
-        self._vocabulary = np.array(vocabulary, dtype=object)
 
     @functools.cached_property
     def _bytes(self) -> np.ndarray:
         """Of each piece; of ids behind the vocabulary, and of END, none."""
-        pieces = [b"" if piece == END else piece_bytes(piece) for piece in self._vocabulary]
+        pieces = [b"" if piece == END else piece_bytes(piece) for piece in self.vocabulary.value]
         return np.array([*pieces, b""], dtype=object)
 
     def detokenize(self, ids: tf.Tensor) -> tf.Tensor:
@@ -65,7 +66,7 @@ class CausalPreprocessor(PiecePreprocessor):
 
         Bytes that are no character may be at the begin and the end of a text that was cut there.
         """
-        known = tf.minimum(ids, len(self._vocabulary))
+        known = tf.minimum(ids, len(self.vocabulary.value))
         return tf.strings.reduce_join(tf.gather(tf.constant(self._bytes), known), axis=-1)
 
     def pack(self, segments: list[tf.RaggedTensor], length: int | None = None) -> dict:

@@ -200,13 +200,22 @@ def predict(
 @click.option(
     "--shared-encoder",
     is_flag=True,
-    help="Several RUNs, or NAME=RUN, as one SavedModel with a signature each, and the encoder's "
+    help="Several RUNs, or NAME=RUN, as one export with a signature each, and the encoder's "
     "weights once.",
 )
 @click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(("savedmodel", "openvino")),
+    default="savedmodel",
+    show_default=True,
+    help="A SavedModel, or what is read with openvino and tokenizers, without TensorFlow.",
+)
+@click.option(
     "--precision",
-    type=click.Choice(("bfloat16",)),
-    help="In which the model of one RUN computes; else float32.",
+    type=click.Choice(("bfloat16", "int8")),
+    help="In which the model of one RUN computes (int8, for openvino: its weights are rounded to 8 "
+    "bits); else float32.",
 )
 @click.option(
     "--calibrate",
@@ -219,18 +228,19 @@ def export(
     runs: tuple[str, ...],
     out: str,
     shared_encoder: bool,
+    file_format: str,
     precision: str | None,
     calibrate: bool,
     trust: bool,
 ) -> None:
-    """Writes a trained RUN, or an ensemble, as a SavedModel that takes raw text.
+    """Writes a trained RUN, or an ensemble, as a model that takes raw text.
 
-    A run of several tasks becomes one SavedModel with a signature for each.
+    A run of several tasks becomes one export with a signature for each.
     """
     if len(runs) > 1 and not shared_encoder:
         raise ConfigError(
-            f"export: expected one run, got {len(runs)}; with --shared-encoder they become one "
-            "SavedModel, else export them one by one"
+            f"export: expected one run, got {len(runs)}; with --shared-encoder they become one, "
+            "else export them one by one"
         )
     for name, given in (("--precision", precision), ("--calibrate", calibrate)):
         if shared_encoder and given:
@@ -239,9 +249,9 @@ def export(
     from tf_adapt.training.finished.run_export import export_run, export_runs
 
     folder = (
-        export_runs(runs, out, trust)
+        export_runs(runs, out, trust, file_format)
         if shared_encoder
-        else export_run(runs[0], out, trust, precision, calibrate)
+        else export_run(runs[0], out, trust, precision, calibrate, file_format)
     )
     click.echo(f"export: {folder}")
 

@@ -28,11 +28,13 @@ class Row:
     """A kind of task.
 
     Args:
+        inputs: of the signature.
         answer: a model, the task, the columns of its inputs → its answer.
         combined: answers of several models, how they are combined, the task → one.
         named: an answer, the task, the columns → the outputs of the signature.
     """
 
+    inputs: tuple[str, ...]
     answer: Callable[[LightEngine, Task, Columns], Answer]
     combined: Callable[[list[Answer], Answers, Task], Answer]
     named: Callable[[Answer, Task, Columns], Answer]
@@ -208,14 +210,15 @@ def _named_spans(answer: Answer, task: Task, columns: Columns) -> Answer:
     }
 
 
-_LABEL = Row(_labels, _mean_labels, _named_labels)
-_NUMBER = Row(_numbers, _mean_numbers, _named_numbers)
+_TEXT, _PAIR = ("text",), ("text_a", "text_b")
+_LABEL = Row(_TEXT, _labels, _mean_labels, _named_labels)
+_NUMBER = Row(_TEXT, _numbers, _mean_numbers, _named_numbers)
 KINDS = {
     "classification": _LABEL,
-    "multilabel_classification": Row(_sets, _mean_probabilities, _named_sets),
+    "multilabel_classification": Row(_TEXT, _sets, _mean_probabilities, _named_sets),
     "regression": _NUMBER,
-    "pair_classification": _LABEL,
-    "pair_regression": replace(_NUMBER),
-    "tagging": Row(_tags, _mean_tags, _named_tags),
-    "span_extraction": Row(_spans, _one, _named_spans),
+    "pair_classification": replace(_LABEL, inputs=_PAIR),
+    "pair_regression": replace(_NUMBER, inputs=_PAIR),
+    "tagging": Row(("tokens",), _tags, _mean_tags, _named_tags),
+    "span_extraction": Row(("question", "context"), _spans, _one, _named_spans),
 }

@@ -25,18 +25,15 @@ task's, in `task.json`.
 
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from hub_modules.storage.json_files import Schema
 
 FORMAT = 1
-LIGHT_EXPORT = "light_export"
 LIGHT = "light.json"
 GRAPHS, TOKENIZERS = "graphs", "tokenizers"
 WEIGHTS = f"{GRAPHS}/weights.bin"
 LOGITS = "logits"
-# The task of an export of one.
-DEFAULT = "serving_default"
 
 _Id = Annotated[int, Field(ge=0, lt=2**31)]
 _Graph = Annotated[str, Field(pattern=r"^graphs/[0-9]+\.xml$")]
@@ -129,7 +126,7 @@ class Model(Schema):
         prompts: what is put before each text, or before each of a pair.
         max_length: most tokens of a row, special tokens included.
         truncate: whether longer texts are cut, else refused.
-        answer_words: the `CharactersFile` of the words that answers are made of, in span extraction.
+        answer_words: in span extraction, the `CharactersFile` of the words of answers.
         document_context: whether parts of a sentence are read with the words around them.
         chain: of a tagger with a CRF.
     """
@@ -160,6 +157,13 @@ class Answers(Schema):
     weights: list[float]
     votes: bool = False
     chain: Chain | None = None
+
+
+class LightKeys(Schema):
+    """The key that selects the schema of the rest."""
+
+    model_config = ConfigDict(extra="ignore")
+    format: int
 
 
 class LightFile(Schema):

@@ -4,9 +4,9 @@ import tensorflow as tf
 import tensorflow_text
 
 # As BERT's basic tokenizer, so that a word's pieces are those that it has within its text.
-_BLANK = r"[\s\p{Z}]+"
+BLANK = r"[\s\p{Z}]+"
 _CHINESE = r"\x{3400}-\x{4DBF}\x{4E00}-\x{9FFF}\x{F900}-\x{FAFF}\x{20000}-\x{2FA1F}"
-_ALONE = rf"[!-/:-@\[-`{{-~\p{{P}}{_CHINESE}]"
+ALONE = rf"[!-/:-@\[-`{{-~\p{{P}}{_CHINESE}]"
 
 
 def answer_words(texts: tf.Tensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor, tf.RaggedTensor]:
@@ -16,9 +16,7 @@ def answer_words(texts: tf.Tensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor, tf
     character and of the character after its last, `[texts, (words)] int32` each, in Unicode code
     points.
     """
-    words, first, end = tensorflow_text.regex_split_with_offsets(
-        texts, f"{_BLANK}|{_ALONE}", _ALONE
-    )
+    words, first, end = tensorflow_text.regex_split_with_offsets(texts, f"{BLANK}|{ALONE}", ALONE)
     # The first byte of every character, with the texts one behind the other.
     characters = tf.strings.unicode_decode_with_offsets(texts, "UTF-8")[1]
     sizes = tf.cast(tf.strings.length(texts), tf.int64) + 1

@@ -85,6 +85,24 @@ def with_calibration(card: str, text: str) -> str:
     return f"{card.replace(_NOT_CALIBRATED, '')}\n{section('Calibration', text)}\n"
 
 
+def light_card(card: str, kinds: dict[str, str], precision: str | None) -> str:
+    """The card of a SavedModel as that of a light export with the same tasks.
+
+    Args:
+        kinds: signature → kind of task.
+        precision: "int8", or None.
+    """
+    for signature, kind in kinds.items():
+        card = card.replace(_call(kind, signature), _light_call(kind, signature))
+    card = card.replace(
+        "A SavedModel: text in,", "A graph of OpenVINO with its tokenizer: text in,"
+    )
+    if precision is None:
+        return card
+    text = f"The weights are in {precision}; the scores above are those in float32."
+    return f"{card}\n{section('Precision', text)}\n"
+
+
 def export_card(
     origin: Origin,
     task: dict[str, Any],
@@ -245,6 +263,26 @@ print(model.signatures["{signature}"]({KINDS[kind].call}))
 
 Or `tf-adapt predict THIS_FOLDER{chosen} --input FILE --output FILE`, or TensorFlow Serving with \
 `--model_base_path` the folder above this one."""
+
+
+def _light_call(kind: str, signature: str) -> str:
+    named, chosen = "", ""
+    if signature != "serving_default":
+        named, chosen = f', "{signature}"', f" --signature {signature}"
+    row = KINDS[kind]
+    texts = {
+        key: [row.sample[key].split() if rank == 2 else row.sample[key]]
+        for key, rank in row.inputs.items()
+    }
+    return f"""\
+```python
+from tf_adapt.light.light_model import LightModel  # pip install 'tf_adapt[light]'
+
+print(LightModel("THIS_FOLDER").answer({json.dumps(texts)}{named}))
+```
+
+Or `tf-adapt predict THIS_FOLDER{chosen} --input FILE --output FILE`, or `tf-adapt serve` the \
+folder above this one. Nothing of it needs TensorFlow."""
 
 
 def _labels(task: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def export_shared(tasks: dict[str, ServedTask], folder: str | os.PathLike) -> Pa
         ArtifactError: the folder exists or cannot be written.
     """
     folder = Path(folder)
-    _check(tasks)
+    check_shared(tasks)
     served = _served(tasks)
     with publish_folder(folder) as aside:
         module = tf.__internal__.tracking.AutoTrackable()
@@ -79,7 +80,12 @@ def export_shared(tasks: dict[str, ServedTask], folder: str | os.PathLike) -> Pa
     return folder
 
 
-def _check(tasks: dict[str, ServedTask]) -> None:
+def check_shared(tasks: Mapping[str, ServedTask]) -> None:
+    """Checks that tasks can share an encoder.
+
+    Raises:
+        ConfigError: see `export_shared`.
+    """
     if len(tasks) < 2:
         raise ConfigError(
             f"shared encoder: expected at least two tasks, got {len(tasks)}; one is exported "

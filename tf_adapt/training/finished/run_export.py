@@ -1,4 +1,4 @@
-"""A run, an ensemble or several runs on one encoder as a SavedModel."""
+"""A run, an ensemble or several runs on one encoder as an export."""
 
 import os
 from collections.abc import Sequence
@@ -10,11 +10,19 @@ from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.kinds import refuse_language_model
 from tf_adapt.runs.ensemble_folder import is_ensemble
 from tf_adapt.runs.ensemble_folder import read as read_ensemble
-from tf_adapt.serving.exports.export import export, next_version
-from tf_adapt.serving.exports.model_card import ensemble_card, with_calibration, with_precision
-from tf_adapt.serving.exports.shared_export import ServedTask, export_shared
+from tf_adapt.runs.export_files import DEFAULT
+from tf_adapt.serving.exports.export import next_version
+from tf_adapt.serving.exports.model_card import (
+    ensemble_card,
+    shared_card,
+    with_calibration,
+    with_precision,
+)
+from tf_adapt.serving.exports.shared_export import ServedTask
+from tf_adapt.serving.light_exports.export import INT8
 from tf_adapt.training.ensembles.load_ensemble import loaded_ensemble
 from tf_adapt.training.finished.calibrated import calibrate
+from tf_adapt.training.finished.export_formats import FORMATS
 from tf_adapt.training.finished.load_run import loaded_tasks
 from tf_adapt.training.finished.run_cards import run_card
 from tf_adapt.training.resolving import compiled_model
@@ -27,20 +35,29 @@ def export_run(
     trust: bool = False,
     precision: str | None = None,
     calibrated: bool = False,
+    file_format: str = "savedmodel",
 ) -> Path:
     """Exports a run or an ensemble to the next numbered folder under `folder`; returns that folder.
 
-    A run of several tasks becomes one SavedModel with a signature for each.
+    A run of several tasks becomes one export with a signature for each.
 
     Args:
-        precision: "bfloat16" or "float16", in which the model of a run of one task computes; None:
-            float32.
+        precision: "bfloat16" or "float16", in which the model of a run of one task computes, or
+            "int8", in which the weights of a light export are; None: float32.
         calibrated: divides the logits of a classifier by the temperature that is best on dev.
+        file_format: a key of `FORMATS`.
 
     Raises:
         ArtifactError: as `load_run`, `load_ensemble` and `export`.
-        ConfigError: the run is a language model, or half precision or calibration is not for it.
+        ConfigError: the run is a language model, or half precision or calibration is not for it;
+            as `export_light`.
     """
+    write = FORMATS[file_format]
+    if precision not in (None, *write.precisions):
+        raise ConfigError(
+            f"precision: expected {' or '.join(write.precisions)}, or none, for the format "
+            f"{file_format}, got {precision}; choose one of them, or another --format"
+        )
     if is_ensemble(Path(run)):
         if precision is not None:
             raise ConfigError(
@@ -51,23 +68,22 @@ def export_run(
             raise ConfigError(f"{run}: expected a run to calibrate, got an ensemble; leave it out")
         ensemble, reading = loaded_ensemble(Path(run), trust)
         card = ensemble_card(read_ensemble(Path(run)))
-        return ensemble.export(next_version(folder), _how_to_read(reading), card)
-    with compiled_model.precision(precision):
+        return write.ensemble(ensemble, next_version(folder), _how_to_read(reading), card)
+    # The weights of a model in float32 are rounded to 8 bits.
+    with compiled_model.precision(None if precision == INT8 else precision):
         loaded = loaded_tasks(Path(run), trust)
     said = calibrate(*_only(run, loaded)) if calibrated else None
-    served = {name: _served_task(*of_task) for name, of_task in loaded.items()}
-    if None not in served:
-        return export_shared(served, next_version(folder))
-    task, card = served[None], with_precision(run_card(Path(run)), precision)
-    return export(
-        task.model,
-        next_version(folder),
-        task.max_length,
-        task.truncate,
-        task.data,
-        task.document_context,
-        card if said is None else with_calibration(card, said),
-    )
+    served = {name or DEFAULT: _served_task(*of_task) for name, of_task in loaded.items()}
+    card = _tasks_card(served)
+    if None in loaded:
+        half = None if precision == INT8 else precision
+        card = with_precision(run_card(Path(run)), half)
+        card = card if said is None else with_calibration(card, said)
+    return write.tasks(served, next_version(folder), card, precision)
+
+
+def _tasks_card(tasks: dict[str, ServedTask]) -> str:
+    return shared_card({name: task.model.task.kind for name, task in tasks.items()})
 
 
 def _only(run: str | os.PathLike, loaded: dict) -> tuple[AdaptedModel, Reading]:
@@ -78,16 +94,21 @@ def _only(run: str | os.PathLike, loaded: dict) -> tuple[AdaptedModel, Reading]:
 
 
 def export_runs(
-    runs: Sequence[str | os.PathLike], folder: str | os.PathLike, trust: bool = False
+    runs: Sequence[str | os.PathLike],
+    folder: str | os.PathLike,
+    trust: bool = False,
+    file_format: str = "savedmodel",
 ) -> Path:
     """Exports runs on one encoder to the next numbered folder under `folder`; returns it.
 
     Args:
         runs: each a run folder, whose name is its signature's, or NAME=FOLDER.
+        file_format: a key of `FORMATS`.
 
     Raises:
         ArtifactError: as `load_run` and `export`.
-        ConfigError: two runs have one name, or a run several tasks; or as `export_shared`.
+        ConfigError: two runs have one name, or a run several tasks; or as
+            `export_shared`, `export_light`.
     """
     tasks = {}
     for given in map(os.fspath, runs):
@@ -105,7 +126,7 @@ def export_runs(
                 "exported alone, without --shared-encoder"
             )
         tasks[name] = served[None]
-    return export_shared(tasks, next_version(folder))
+    return FORMATS[file_format].tasks(tasks, next_version(folder), _tasks_card(tasks), None)
 
 
 def _served_tasks(run: str | os.PathLike, trust: bool) -> dict[str | None, ServedTask]:

@@ -1,0 +1,127 @@
+"""A light export, loaded: texts → answers, as the signatures of a SavedModel. No TensorFlow."""
+
+import functools
+import os
+from pathlib import Path
+from typing import Any
+
+from hub_modules.manifest import read_manifest, verify
+from hub_modules.manifest_schemas import LIGHT_EXPORT
+from hub_modules.storage.json_files import read_json
+from tf_adapt.errors import ArtifactError, DataError
+from tf_adapt.light.engine import LightEngine
+from tf_adapt.light.kinds import KINDS, Columns
+from tf_adapt.light.layout import FORMAT, LIGHT, LightFile, LightKeys
+from tf_adapt.runs.export_files import DEFAULT, described_tasks, saved_task
+
+
+class LightModel:
+    """The models of a light export; each is loaded when a task of it is first asked.
+
+    Args:
+        folder: a version folder.
+
+    Attributes:
+        tasks: the tasks by name; `serving_default` of an export of one.
+
+    Raises:
+        ArtifactError: the folder is no light export, damaged, or of a newer format.
+    """
+
+    def __init__(self, folder: str | os.PathLike):
+        self._folder = Path(folder)
+        check_light_export(self._folder)
+        self._content = read_light(self._folder)
+        described = described_tasks(self._folder)
+        self.tasks = {
+            name: saved_task(about.task, self._folder / LIGHT) for name, about in described.items()
+        }
+        if self.tasks.keys() != self._content.tasks.keys():
+            raise ArtifactError(
+                f"{self._folder / LIGHT}: tasks: expected {', '.join(self.tasks)}, got "
+                f"{', '.join(self._content.tasks)}; export the run again"
+            )
+        self._engine = functools.cache(self._loaded)
+
+    def _loaded(self, number: int) -> LightEngine:
+        return LightEngine(self._content.models[number], self._folder)
+
+    def answer(self, columns: Columns, name: str = DEFAULT) -> dict[str, Any]:
+        """The outputs of a task's signature, as of a SavedModel: see `tf_adapt.export`.
+
+        Shapes: texts `[batch]`, or for tagging `[batch, words]`, by the name of the input → arrays
+        of numbers, and texts as lists, of the same shapes, by the name of the output.
+
+        Raises:
+            DataError: what the SavedModel refuses: a text that is too long, or no text, or columns
+                of unequal lengths.
+            ConfigError: openvino is not installed.
+            ArtifactError: a graph or a tokenizer cannot be read.
+        """
+        task, answers = self.tasks[name], self._content.tasks[name]
+        row = KINDS[task.kind]
+        columns = {column: columns[column] for column in row.inputs}
+        _check(columns)
+        of_each = [row.answer(self._engine(number), task, columns) for number in answers.models]
+        if len(of_each) == 1 and answers.chain is None:
+            return row.named(of_each[0], task, columns)
+        return row.named(row.combined(of_each, answers, task), task, columns)
+
+
+def check_light_export(folder: Path) -> None:
+    """Checks that a folder is a whole light export.
+
+    Raises:
+        ArtifactError: it is something else, or damaged.
+    """
+    manifest = read_manifest(folder)
+    if manifest is None or manifest.kind != LIGHT_EXPORT:
+        got = "a folder without manifest" if manifest is None else f"a {manifest.kind}"
+        raise ArtifactError(
+            f"{folder}: expected a light export, got {got}; write one with `tf-adapt export "
+            "--format openvino`"
+        )
+    verify(folder, manifest)
+
+
+def read_light(folder: Path) -> LightFile:
+    """The content of `light.json`.
+
+    Raises:
+        ArtifactError: it is damaged, or of a newer format.
+    """
+    given = read_json(folder / LIGHT, LightKeys).format
+    if given != FORMAT:
+        raise ArtifactError(
+            f"{folder / LIGHT}: expected format {FORMAT}, got {given}; install the version of "
+            "tf_adapt that wrote it, or export the run again with this one"
+        )
+    return read_json(folder / LIGHT, LightFile)
+
+
+def _check(columns: Columns) -> None:
+    first, *others = columns
+    for name in others:
+        if len(columns[name]) != len(columns[first]):
+            raise DataError(
+                f"{name}: expected {len(columns[first])} rows, as many as {first} has, got "
+                f"{len(columns[name])}"
+            )
+    for name, values in columns.items():
+        for number, value in enumerate(values):
+            if not all(map(_is_text, [value] if isinstance(value, str) else value)):
+                raise DataError(
+                    f"{name}: expected UTF-8 without NUL, got other bytes at [{number}] (counted "
+                    "from 0)"
+                )
+
+
+def _is_text(text: str) -> bool:
+    """Whether it has neither NUL nor half of a surrogate pair."""
+    if "\0" in text:
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
