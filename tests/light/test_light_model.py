@@ -1,0 +1,211 @@
+"""Light exports: the answers of the signature that a SavedModel has, and what is refused."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from hard_texts import HARD_TEXTS
+from openvino_engine import needs_int8, needs_openvino
+
+import tf_adapt as ta
+from tf_adapt.data.packing.prepare import checked_limit
+from tf_adapt.errors import ArtifactError, ConfigError, DataError
+from tf_adapt.light.kinds import KINDS
+from tf_adapt.light.layout import LIGHT, WEIGHTS
+from tf_adapt.light.light_model import LightModel
+from tf_adapt.models.combination import Combination, transitions_of
+from tf_adapt.serving.exports.export import ServedModel
+from tf_adapt.serving.exports.served_ensemble import EnsembleFromText, ServedEnsemble
+from tf_adapt.serving.exports.shared_export import ServedTask
+from tf_adapt.serving.kinds import KINDS as SIGNATURES
+from tf_adapt.serving.light_exports.export import export_light, export_light_ensemble
+from tf_adapt.tasks.span_search import SpanSearch
+
+pytestmark = [pytest.mark.slow, needs_openvino]
+
+LABELS = ["x", "y", "z"]
+TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
+TAGGING = ta.Task("tagging", labels=TAGS)
+LONG = "the red-old bridge was, built in 1931 by Ann Ő. (Oslo) 日本 " * 8
+SENTENCES = [text.split(" ") for text in HARD_TEXTS if text.strip()] + [[], ["a", "", "b"]]
+COLUMNS = {
+    "text": HARD_TEXTS,
+    "text_a": HARD_TEXTS,
+    "text_b": HARD_TEXTS[::-1],
+    "tokens": [row + [""] * (99 - len(row)) for row in SENTENCES],
+    "question": ["who built it?", "when ,", "x", "", "ann"],
+    "context": [LONG, "", f"{LONG} end.", " one . two", "built in 1931"],
+}
+SPANS = SpanSearch(stride=7, no_answer_threshold=0.3)
+CASES = [
+    ("bert", ta.Task("multilabel_classification", labels=LABELS, thresholds=(0.4, 0.5, 0.6)), ""),
+    ("bert", TAGGING, "crf"),
+    ("bert", ta.Task("span_extraction", spans=SPANS), ""),
+    ("elmo", ta.Task("pair_regression", label_range=(0, 5)), "cosine"),
+    ("elmo", TAGGING, "bilstm_crf"),
+    ("causal", ta.Task("classification", labels=LABELS, temperature=1.7), ""),
+]
+MORE_CASES = [
+    ("bert", ta.Task("classification", labels=LABELS), "bcn"),
+    ("bert", ta.Task("regression"), ""),
+    ("mpnet", ta.Task("pair_classification", labels=LABELS), ""),
+    ("elmo", ta.Task("classification", labels=LABELS), "bcn"),
+    ("elmo", ta.Task("span_extraction", spans=SPANS), ""),
+    ("causal", TAGGING, "linear_tagger"),
+]
+
+
+def model_of(module, task, head="", **arguments):
+    """A model of random weights, whose answers differ from text to text."""
+    keras.utils.set_random_seed(1)
+    model = ta.build_model(
+        task, ta.HubEncoder(str(module), trainable=False, **arguments), head or "default"
+    )
+    random = np.random.default_rng(2)
+    for weight in model.head.weights:
+        weight.assign(weight + random.normal(0, 0.3, weight.shape))
+    return model
+
+
+def signature(model, limit=40, may_cut=True, context=False):
+    """What a SavedModel of the model computes."""
+    return ServedModel(model, checked_limit(limit, model.encoder), may_cut, context).signature()
+
+
+def assert_equal_answers(found: dict, expected: dict) -> None:
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        if values.dtype == tf.string:
+            as_text = np.vectorize(bytes.decode, otypes=[object])
+            assert as_text(values.numpy()).tolist() == list(map(_plain, found[name]))
+        else:
+            np.testing.assert_allclose(found[name], values, atol=1e-5)
+
+
+def _plain(value):
+    return list(value) if isinstance(value, (list, tuple)) else value
+
+
+def written(folder, model, limit=40, may_cut=True, context=False, precision=None) -> LightModel:
+    task = ServedTask(model, limit, may_cut, None, context)
+    return LightModel(
+        export_light({"serving_default": task}, folder / "1", "A SavedModel:", precision)
+    )
+
+
+def test_the_inputs_are_the_signatures():
+    assert {kind: row.inputs for kind, row in KINDS.items()} == {
+        kind: tuple(SIGNATURES[kind].inputs) for kind in KINDS
+    }
+
+
+@pytest.mark.parametrize(
+    "case",
+    [*CASES, *(pytest.param(case, marks=pytest.mark.large) for case in MORE_CASES)],
+    ids=lambda case: f"{case[0]}-{case[1].kind}-{case[2]}",
+)
+def test_answers_are_the_saved_models(case, request, tmp_path):
+    family, task, head = case
+    model = model_of(request.getfixturevalue(f"tiny_{family}"), task, head)
+    settings = {"limit": 40, "context": task is TAGGING and family == "bert"}
+    light = written(tmp_path, model, **settings)
+    columns = {name: COLUMNS[name] for name in KINDS[task.kind].inputs}
+    expected = signature(model, **settings)(*map(tf.constant, columns.values()))
+    assert_equal_answers(light.answer(columns), expected)
+
+
+def test_prompts_and_refused_texts(tiny_bert, tmp_path):
+    task = ta.Task("classification", labels=LABELS)
+    model = model_of(tiny_bert, task, prompts=["query: "])
+    light, serve = written(tmp_path, model, 20, False), signature(model, 20, False)
+    texts = ["Ann lives here .", ""]
+    assert_equal_answers(light.answer({"text": texts}), serve(tf.constant(texts)))
+    for text, words in (
+        ("a " * 30, "an input is longer than the 18 tokens"),
+        ("\0", r"text: expected UTF-8 without NUL, got other bytes at \[1\]"),
+        ("\ud800", r"text: expected UTF-8 without NUL, got other bytes at \[1\]"),
+    ):
+        with pytest.raises(DataError, match=words):
+            light.answer({"text": ["fine", text]})
+
+
+@pytest.mark.parametrize("votes", [False, True])
+def test_an_ensemble_of_taggers(votes, tiny_bert, tiny_causal, tmp_path):
+    models = [model_of(tiny_bert, TAGGING, "crf"), model_of(tiny_causal, TAGGING, "linear_tagger")]
+    combination = Combination(TAGGING, list(map(transitions_of, models)), votes, (0.7, 0.3))
+    members = [ServedModel(model, 12, True) for model in models]
+    ensemble = ServedEnsemble(members, combination)
+    assert isinstance(ensemble.from_text, EnsembleFromText)
+    served = [ServedTask(model, 12, True) for model in models]
+    folder = export_light_ensemble(served, combination, tmp_path / "1", None, "A SavedModel:")
+    columns = {"tokens": COLUMNS["tokens"]}
+    expected = ensemble.signature()(tf.constant(columns["tokens"]))
+    assert_equal_answers(LightModel(folder).answer(columns), expected)
+
+
+def test_several_tasks_have_the_encoder_once(tiny_bert, tmp_path):
+    tasks = {
+        "films": model_of(tiny_bert, ta.Task("classification", labels=LABELS)),
+        "names": model_of(tiny_bert, TAGGING),
+    }
+    served = {name: ServedTask(model, 40, True) for name, model in tasks.items()}
+    both = export_light(served, tmp_path / "2", "A SavedModel:")
+    one = export_light({"serving_default": served["films"]}, tmp_path / "1", "A SavedModel:")
+    sizes = [(folder / WEIGHTS).stat().st_size for folder in (one, both)]
+    assert sizes[1] < 1.1 * sizes[0]
+    light = LightModel(both)
+    for name, model in tasks.items():
+        columns = {column: COLUMNS[column] for column in KINDS[model.task.kind].inputs}
+        expected = signature(model)(*map(tf.constant, columns.values()))
+        assert_equal_answers(light.answer(columns, name), expected)
+
+
+@needs_int8
+def test_8_bits_are_near(tiny_bert, tmp_path):
+    model = model_of(tiny_bert, ta.Task("classification", labels=LABELS))
+    texts = ["Ann lives here .", "what is it"]
+    expected = signature(model)(tf.constant(texts))["scores"]
+    light = written(tmp_path, model, precision="int8")
+    np.testing.assert_allclose(light.answer({"text": texts})["scores"], expected, atol=0.05)
+    assert "int8" in (tmp_path / "1" / "README.md").read_text("utf-8")
+
+
+def test_what_cannot_be_held_is_refused_by_name(tiny_lstm, tiny_modern_bert, tmp_path):
+    task = ta.Task("classification", labels=LABELS)
+    for module, words in (
+        (tiny_lstm, "of the family lstm"),
+        (tiny_modern_bert, "of the family modern_bert"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            written(tmp_path, model_of(module, task))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_bad_folder(tiny_bert, finished_export, tmp_path):
+    model = model_of(tiny_bert, ta.Task("classification", labels=LABELS))
+    written(tmp_path, model)
+    folder = tmp_path / "1"
+    weights = folder / WEIGHTS
+    content = bytearray(weights.read_bytes())
+    content[100] ^= 1
+    weights.write_bytes(content)
+    with pytest.raises(ArtifactError, match="does not have the SHA-256 of the manifest"):
+        LightModel(folder)
+    weights.unlink()
+    with pytest.raises(ArtifactError, match="weights.bin is missing"):
+        LightModel(folder)
+    with pytest.raises(ArtifactError, match="expected a light export, got a export"):
+        LightModel(finished_export())
+
+
+def test_a_newer_format(tiny_bert, tmp_path):
+    from hub_modules.manifest import write_manifest
+
+    written(tmp_path, model_of(tiny_bert, ta.Task("classification", labels=LABELS)))
+    file = tmp_path / "1" / LIGHT
+    file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | {"format": 2, "new": 1}))
+    write_manifest(tmp_path / "1", {"kind": "light_export"})
+    with pytest.raises(ArtifactError, match="expected format 1, got 2; install the version"):
+        LightModel(tmp_path / "1")
