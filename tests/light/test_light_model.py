@@ -119,11 +119,11 @@ def test_answers_are_the_saved_models(case, request, tmp_path):
 def test_prompts_and_refused_texts(tiny_bert, tmp_path):
     task = ta.Task("classification", labels=LABELS)
     model = model_of(tiny_bert, task, prompts=["query: "])
-    light, serve = written(tmp_path, model, 20, False), signature(model, 20, False)
+    light, serve = written(tmp_path, model, 32, False), signature(model, 32, False)
     texts = ["Ann lives here .", ""]
     assert_equal_answers(light.answer({"text": texts}), serve(tf.constant(texts)))
     for text, words in (
-        ("a " * 30, "an input is longer than the 18 tokens"),
+        ("a " * 30, "an input is longer than the 30 tokens"),
         ("\0", r"text: expected UTF-8 without NUL, got other bytes at \[1\]"),
         ("\ud800", r"text: expected UTF-8 without NUL, got other bytes at \[1\]"),
     ):

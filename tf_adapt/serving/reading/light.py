@@ -30,7 +30,7 @@ def opened(folder: Path, content: str, trust: bool, engine: str) -> Opened:
             f"--engine {engine}: expected none for {folder}, whose precision was chosen when it "
             "was written; export the run again with --format openvino --precision int8"
         )
-    model = LightModel(folder)
+    model = LightModel(folder, verified=True)
 
     def answer(name: str) -> Answer:
         def answered(columns: Columns) -> Outputs:
