@@ -41,6 +41,8 @@ from tf_adapt.statistics.relation import FEWEST_REPEATS, FEWEST_SEEDS
 Run = Callable[[Outcomes, Until | None], int]
 # The first rung ends after this share of the minutes, if each cell has a score by then.
 FIRST_RUNG = 0.5
+# What a seed takes by itself, of its share of several: processes are started for it.
+ALONE = 1.25
 
 
 @dataclass(frozen=True)
@@ -125,9 +127,8 @@ class Budgeted:
 
     def _seeds(self) -> None:
         """Trains the fewest seeds of the finalists that are tested, then one at a time."""
-        if not self.progress.seeds:
-            self._fewest_seeds()
-        a_seed = self._pace().seconds(self._runs_of(self.progress.finalists, 1))
+        measured = None if self.progress.seeds else self._fewest_seeds()
+        a_seed = measured or self._pace().seconds(self._runs_of(self.progress.finalists, 1))
         for seeds in range(self.progress.seeds + 1, len(self.comparison.seeds) + 1):
             begun = self.clock.used
             if not self._is_in_time(a_seed) or not self._trains(self.progress.finalists, seeds):
@@ -135,9 +136,14 @@ class Budgeted:
             self._change(seeds=seeds, seconds=self.clock.used)
             a_seed = max(a_seed, self.clock.used - begun)
 
-    def _fewest_seeds(self) -> None:
-        """Of the fewest finalists, then of one more at a time."""
-        outcomes = self._outcomes(self.progress.finalists, self._fewest)
+    def _fewest_seeds(self) -> float | None:
+        """Of the fewest finalists, then of one more at a time.
+
+        Returns:
+            The seconds of one more seed; None: some were there before, so that it is not measured.
+        """
+        outcomes, begun = self._outcomes(self.progress.finalists, self._fewest), self.clock.used
+        were_there = outcomes.counts()[0]
         self._announce(outcomes)
         self.run(outcomes, self._ticked)
         groups, tried = groups_of(self.comparison), self.progress.rungs[-1].rates
@@ -151,6 +157,7 @@ class Budgeted:
                 break
             self._change(finalists=more)
         self._change(seeds=self._fewest, seconds=self.clock.used)
+        return None if were_there else ALONE * (self.clock.used - begun) / self._fewest
 
     def _trains(self, chosen: dict[str, float], seeds: int) -> bool:
         """Whether so many seeds of some cells end before a report could no longer be in time."""
