@@ -86,6 +86,15 @@ class AtOnce:
         pass
 
 
+def test_an_end_before_the_last_run_stops_what_is_at_work(outcomes_of):
+    outcomes, executor, stopped = outcomes_of(), AtOnce(), []
+    executor.stop = lambda: stopped.append(outcomes.counts())
+    running.run_all(outcomes, executor, Silent(lambda: None), lambda: outcomes.counts()[0] == 2)
+    assert stopped == [(2, 4)]
+    running.run_all(outcomes, executor, Silent(lambda: None), lambda: False)
+    assert outcomes.counts() == (4, 4)
+
+
 @pytest.mark.slow
 def test_200_runs_are_scheduled_in_a_twentieth_of_runs_of_a_second(comparison_of, tmp_path):
     changes = {"adaptations": ["fine_tuning", "feature_extraction"], "seeds": 98}

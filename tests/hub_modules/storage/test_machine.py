@@ -31,6 +31,15 @@ def groups(folder, **files) -> dict:
 MEMINFO = {"proc__meminfo": "MemTotal: 30 kB\nMemFree: 7 kB\nMemAvailable:    9000000 kB\n"}
 
 
+def test_a_process_counts_its_seconds_from_its_start(system, monkeypatch):
+    monkeypatch.setattr(os, "sysconf", {"SC_CLK_TCK": 100}.get)
+    stat = f"7 (a b) c) S {' '.join(['0'] * 18)} 4250 0 0\n"
+    root = system(proc__self__stat=stat, proc__uptime="50.25 80.00\n")
+    assert machine.process_seconds(root) == 50.25 - 42.5
+    assert machine.process_seconds(root / "other") == 0.0
+    assert 0 < machine.process_seconds() < 10**6
+
+
 def test_memory_is_what_the_system_calls_available(system):
     assert machine.free_memory(system()) is None
     assert machine.free_memory(system(**MEMINFO)) == 9_000_000 * 1024
