@@ -24,9 +24,16 @@ TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
 OF_TWO_VECTORS = ("skip_thoughts", "infersent", "cosine", "euclidean")
 # Of the same layers as others.
 LEFT_OUT = ("skip_thoughts", "euclidean", "bilstm", "crf")
+# They are served as others of their kind; what is special of them: conformance/test_layers.py.
+BY_HAND = ("max_pooling", "bcn", "linear_tagger")
 # Each head with its first kind on one family, by turns.
 EVERY = [
-    (name, kinds_of(name)[0], "bert" if name in OF_TWO_VECTORS else ("bert", "elmo")[number % 2])
+    pytest.param(
+        name,
+        kinds_of(name)[0],
+        "bert" if name in OF_TWO_VECTORS else ("bert", "elmo")[number % 2],
+        marks=[pytest.mark.large] if name in BY_HAND else [],
+    )
     for number, name in enumerate(HEADS)
     if name not in LEFT_OUT
 ]

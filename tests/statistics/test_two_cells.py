@@ -209,13 +209,6 @@ def known_cells(gain, seed=0.03, own=0.3, residual=0.4, seeds=3, items=200):
     return a, replace(a, scores=np.zeros(seeds), items=np.zeros(items))
 
 
-def normal_cells(random, gain, seeds, seed=0.03, own=0.3, residual=0.4, items=200):
-    """Two cells drawn with these variances; items, seeds and what is left are normal."""
-    values = random.normal(0, residual, (2, seeds, items)) + random.normal(0, seed, (2, seeds, 1))
-    values += random.normal(0, own, (2, 1, items)) + random.normal(size=items)
-    return mean_cell(values[0] + gain), mean_cell(values[1])
-
-
 def first_with_power(difference, per_seed, items, power=0.8, level=0.05):
     """By pencil: the test items stay, so that chance is in the seeds alone."""
     for number in range(3, 400):

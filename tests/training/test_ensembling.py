@@ -213,15 +213,13 @@ def reweighed(folder: Path, weights: list[float], to: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_weight_of_1_gives_the_members_answers(texts, alone, equal):
-    for member, said in enumerate(alone):
-        weights = [float(number == member) for number in range(3)]
-        ensemble = ta.load_ensemble(reweighed(equal, weights, equal.with_name(f"only_{member}")))
-        assert len(ensemble.members) == 1  # the others are not loaded
-        found = ensemble.predict(dev_of(texts[0]))
-        assert [one.label for one in found] == [one.label for one in said]
-        # In batches of another size, rounding differs.
-        scores = [[one.scores for one in some] for some in (found, said)]
-        np.testing.assert_allclose(*scores, atol=1e-6)
+    ensemble = ta.load_ensemble(reweighed(equal, [0.0, 1.0, 0.0], equal.with_name("only_1")))
+    assert len(ensemble.members) == 1  # the others are not loaded
+    found, said = ensemble.predict(dev_of(texts[0])), alone[1]
+    assert [one.label for one in found] == [one.label for one in said]
+    # In batches of another size, rounding differs.
+    scores = [[one.scores for one in some] for some in (found, said)]
+    np.testing.assert_allclose(*scores, atol=1e-6)
 
 
 def test_the_test_is_scipys_paired_one():

@@ -110,9 +110,7 @@ def test_a_frozen_encoder_forgets_nothing_and_is_asked_once(make_config, monkeyp
     assert (found["texts"], found["truncated"]) == (12, 0)
 
 
-@pytest.mark.parametrize(
-    "adaptation", ["fine_tuning", LORA, "adapters"], ids=["fine_tuning", "lora", "adapters"]
-)
+@pytest.mark.parametrize("adaptation", [LORA, "adapters"], ids=["lora", "adapters"])
 def test_after_adaptation(make_config, folder, adaptation):
     config = make_config(adaptation)
     adapted, pretrained = moved_encoder(config), ta.HubEncoder(str(folder / "bert"))

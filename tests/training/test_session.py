@@ -20,7 +20,10 @@ from tf_adapt.training.train import train
 pytestmark = pytest.mark.slow
 
 CASES = {
-    "gradual_unfreezing": {"adaptation": {"name": "gradual_unfreezing"}},
+    "gradual_unfreezing": {
+        "adaptation": {"name": "gradual_unfreezing"},
+        "training": {"epochs": 2},
+    },
     "feature_extraction": {"adaptation": "feature_extraction"},
     "chain_thaw": {"adaptation": {"name": "chain_thaw", "every": 1}},
     "adapters": {"adaptation": {"name": "adapters", "size": 4}},
@@ -101,7 +104,7 @@ def test_a_run_after_another_has_the_bits_of_a_run_alone(make_config, tmp_path, 
     count = len(traced)
     train(make_config(*second, **CASES[case]), tmp_path / "after", session)
     if case in QUICK:
-        assert len(traced) == count >= 3  # once in each phase
+        assert len(traced) == count >= 2  # once in each phase
     train(make_config(*second, **CASES[case]), tmp_path / "alone")
     assert_same(tmp_path / "after", tmp_path / "alone")
     assert outcome(tmp_path / "after")[1] != outcome(tmp_path / "first")[1]

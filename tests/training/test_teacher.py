@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from language_models import log_softmax
 from made_runs import make_run
 
 import tf_adapt as ta
@@ -71,11 +72,6 @@ def unlabelled(tmp_path):
     path = tmp_path / "more.tsv"
     path.write_text("text\n" + "".join(f"{text}\n" for text in TEXTS), "utf-8")
     return path
-
-
-def log_softmax(scores):
-    shifted = scores - scores.max(-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
 
 
 def test_a_student_is_told_what_its_teacher_predicts(

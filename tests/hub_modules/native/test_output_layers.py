@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from language_models import log_softmax
 
 from hub_modules.native.output_layers import (
     CHUNK,
@@ -29,11 +30,6 @@ def filled(layer, seed=0):
 
 def _named(layer):
     return layer.weights_by_name().items()
-
-
-def log_softmax(scores):
-    shifted = scores - scores.max(-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
 
 
 def bi_head(num_words=50, width=4):
