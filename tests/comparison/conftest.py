@@ -21,6 +21,16 @@ def unmeasured(monkeypatch):
 
 
 @pytest.fixture
+def workers_here(monkeypatch):
+    """The runs of a comparison are trained in this process."""
+    from worker_here import WorkerHere
+
+    from tf_adapt.comparison.execution import local
+
+    monkeypatch.setattr(local, "_start", WorkerHere)
+
+
+@pytest.fixture
 def write_config(config_writer, tmp_path):
     """Writes the config of a comparison of ❄ and 🔥, with changes to its compare section."""
     return config_writer(tmp_path)

@@ -87,7 +87,7 @@ def test_the_report_shows_a_diagnosis_and_keeps_it(whole, tmp_path, monkeypatch)
     assert report_of(out)["diagnosis"] == shown
 
 
-def test_runs_scores_report_and_winner_then_only_what_is_new(whole):
+def test_runs_scores_report_and_winner_then_only_what_is_new(whole, workers_here):
     path, out, content, predictions = whole
     assert len(predictions) == 8  # cells, seeds, splits
     assert content["machine"].endswith("1 thread a run")
@@ -129,7 +129,9 @@ def report_of(out) -> dict:
     return json.loads((out / "report.json").read_text("utf-8"))
 
 
-def test_parts_of_train_have_curves_and_other_numbers_run_what_is_new(write_config, tmp_path):
+def test_parts_of_train_have_curves_and_other_numbers_run_what_is_new(
+    write_config, workers_here, tmp_path
+):
     one = {"adaptations": ["feature_extraction"], "seeds": 1}
     path = write_config(data={"train_examples": None}, train_examples=[16, "all"], **one)
     out = tmp_path / "out"
@@ -169,7 +171,9 @@ def said(out) -> dict:
     return {str(p.relative_to(runs)): p.read_bytes() for p in runs.rglob("predictions/*.tsv")}
 
 
-def test_a_cell_whose_score_still_rises_is_trained_again_with_more_epochs(write_config, tmp_path):
+def test_a_cell_whose_score_still_rises_is_trained_again_with_more_epochs(
+    write_config, workers_here, tmp_path
+):
     path = write_config(adaptations=["feature_extraction"], seeds=1, extend=True)
     comparison, out = load_comparison(path), tmp_path / "out"
     (cell,) = comparison.cells
@@ -210,7 +214,9 @@ def test_other_folders_are_refused(write_config, tmp_path):
     assert [path.name for path in (tmp_path / "other").iterdir()] == ["notes.txt"]
 
 
-def test_rates_are_chosen_on_dev_and_numbers_that_explode_lose(write_config, tmp_path):
+def test_rates_are_chosen_on_dev_and_numbers_that_explode_lose(
+    write_config, workers_here, tmp_path
+):
     path = write_config(
         adaptations=["feature_extraction"], learning_rates=[1.0e30, 1.0e-2], seeds=1
     )

@@ -337,7 +337,9 @@ def test_the_config_of_a_fold_run(in_a_file, tmp_path):
 
 
 @pytest.mark.slow
-def test_v7_each_text_is_scored_by_a_model_that_did_not_see_it(in_a_file, tiny_bert, tmp_path):
+def test_v7_each_text_is_scored_by_a_model_that_did_not_see_it(
+    in_a_file, tiny_bert, workers_here, tmp_path
+):
     """And the states of the frozen encoder are computed once for all folds."""
     frozen = {"encoders": [str(tiny_bert)], "adaptations": ["feature_extraction"]}
     comparison = in_a_file(60, **frozen, heads=["linear"], folds=2)

@@ -175,7 +175,7 @@ def test_the_files_are_checked(compared, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_run_answers_in_every_domain(write_config, tmp_path):
+def test_a_run_answers_in_every_domain(write_config, workers_here, tmp_path):
     """Real runs, from the command line's config to the report."""
     source = load_splits(load_comparison(write_config()).data)
     rows = [(one.text_a, one.label) for one in source.examples["test"]][:24]

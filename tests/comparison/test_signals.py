@@ -8,6 +8,7 @@ import finished_runs
 import numpy as np
 import pytest
 import yaml
+from worker_here import WorkerHere
 
 from tf_adapt.comparison import winner_export, written_report
 from tf_adapt.comparison.cell_results import seed_results
@@ -479,6 +480,7 @@ def made(config_writer, tiny_bert, tmp_path_factory):
         with pytest.raises(TrainingError, match="was ended by signal 9"):
             compare(load_comparison(path), out, resources=Resources(jobs=1))
         patch.setattr(local, "_hand_over", hand_over)
+        patch.setattr(local, "_start", WorkerHere)
         content = compare(load_comparison(path), out, resources=Resources(jobs=1))
     return write, out, content
 

@@ -13,9 +13,9 @@ from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.errors import ConfigError
 
 
-@pytest.mark.large
-def test_the_report_shows_start_and_teacher(write_config, tmp_path, tiny_bert):
-    """The teacher is an ensemble; it is asked once, by the processes of two cells."""
+@pytest.mark.slow
+def test_the_report_shows_start_and_teacher(write_config, workers_here, tmp_path, tiny_bert):
+    """The teacher is an ensemble; it is asked once, by the workers of two cells."""
     first, second = (make_run(tmp_path / str(n), tiny_bert, "classification", n) for n in (0, 1))
     teacher, out = tmp_path / "both", tmp_path / "out"
     made = ta.ensemble([first, second], teacher)
