@@ -10,6 +10,8 @@ from tf_adapt.errors import ConfigError
 RATE = {"training.learning_rate": {"low": 1e-4, "high": 1e-2, "log": True}}
 WARMUP = {"training.warmup": {"choices": [0.1, 0.2]}}
 
+CHOICES = {"choices": [2, 3]}
+
 
 def only_with(when):
     return {"head_dropout": {"low": 0.1, "high": 0.5, "when": when}}
@@ -99,6 +101,10 @@ def test_the_paper_s_space_takes_every_adaptation(searching):
         (
             {"space": {"training.learning_rate": {"choices": [None, 1e-3]}}},
             "got null, which is kept as training.learning_rate 0.0",
+        ),
+        (
+            {"space": RATE | only_with({"training.epochs": 2}) | {"training.epochs": CHOICES}},
+            "listed before it in the space, got training.epochs in when",
         ),
         ({"space": RATE | only_with({"training.epochs": []})}, "in when, got an empty list for"),
         ({"space": RATE | only_with({"adaptation.name": {"a": 1}})}, "in when, got a section for"),

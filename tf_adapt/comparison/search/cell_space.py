@@ -35,7 +35,10 @@ def cell_search(config: Config, section: SearchSection, problems: Problems) -> C
     """What is searched in a cell; None, and problems, if its runs would be refused."""
     given = section.space or _paper(config)
     known = flat(config.model_dump())
-    wrong = {key: [*_key_problems(key, values)] for key, values in given.items()}
+    wrong = {
+        key: [*_key_problems(key, values), *_order_problems(values, list(given)[number:])]
+        for number, (key, values) in enumerate(given.items())
+    }
     for key, found in wrong.items():
         for problem in found:
             problems.add((*KEY, key), problem)
@@ -127,6 +130,15 @@ def _when_problems(values: ValuesSection) -> Iterator[str]:
                 "expected texts, numbers, true, false or null, or lists of them, in when, got "
                 f"{given} for {other}"
             )
+
+
+def _order_problems(alternatives: Sequence[ValuesSection], later: Sequence[str]) -> Iterator[str]:
+    """Of conditions on a key that has no value yet when this one is drawn."""
+    for other in (other for values in alternatives for other in values.when if other in later):
+        yield (
+            f"expected conditions on keys that are listed before it in the space, got {other} in "
+            "when, which is not; put it first"
+        )
 
 
 def _listed(key: str, allowed: Any) -> tuple[Any, ...]:

@@ -49,7 +49,12 @@ def prepare_texts(
         refuse_long(lengths.max(axis=0), budget, limits.tokens, where, hint=hint)
     cut = (lengths > budget).any(axis=0)
     cut[list(too_long)] = True
-    kept = [segment for group in groups for segment in truncate(group, budget)[0]]
+    kept = [
+        segment
+        for group, of_group in zip(groups, lengths, strict=True)
+        # Where all fit, not even a copy is made.
+        for segment in (truncate(group, budget)[0] if (of_group > budget).any() else group)
+    ]
     return PreparedData(
         preprocessor=preprocessor,
         segments=kept,
