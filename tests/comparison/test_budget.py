@@ -174,7 +174,7 @@ def test_a_killed_comparison_goes_on_with_the_time_that_is_left(compare):
     assert len({run.folder for run in ended}) == len(ended)
     # 12 + 8 + 9 runs, and three that were killed: no time for a fourth cell or seed.
     assert len(content.cells) == len(content.seeds) == 3 and content.budget.seconds == 32 * 60
-    content = compared(36.0)
+    content = compared(37.0)
     assert (len(content.cells), len(content.seeds), content.look) == (3, 4, 2)
 
 
@@ -268,7 +268,7 @@ def test_what_is_planned_fits_in_the_minutes(comparison_of):
     comparison = settled(comparison_of(learning_rates=[1e-3, 3e-3], seeds=5))
     seconds = {"training": 54.0, "evaluation": 0.0, "total": 60.0}
     pace = Pace([MeasuredRun(c.name, 1.0, 1.0, seconds) for c in comparison.cells], 1.0, 1)
-    for minutes, rungs, seeds in ((8, 1, 3), (10, 2, 3), (11, 2, 4), (60, 2, 5)):
+    for minutes, rungs, seeds in ((8, 1, 3), (10, 2, 3), (12, 2, 4), (60, 2, 5)):
         planned = planned_budget(replace(comparison, minutes=float(minutes)), 10_000, pace)
         assert (len(planned.rungs), planned.seeds) == (rungs, seeds)
         # One of two epochs, on a third of the examples; two cells, two rates.

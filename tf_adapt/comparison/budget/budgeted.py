@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tf_adapt.comparison.budget.clock import LATE, Clock
-from tf_adapt.comparison.budget.costs import ENDING, Pace, pace_of
+from tf_adapt.comparison.budget.costs import Pace, pace_of
 from tf_adapt.comparison.budget.halving import (
     FEWEST_CELLS,
     RUNGS,
@@ -215,10 +215,10 @@ class Budgeted:
 
     def _ending(self) -> float:
         """Seconds from the last run to the end; with folds one more training is exported."""
-        if not self.comparison.folds:
-            return ENDING
         pace = self._pace()
-        return ENDING + max(pace.seconds({name: 1}) for name in self.progress.rungs[-1].rates)
+        if not self.comparison.folds:
+            return pace.ending
+        return pace.ending + max(pace.seconds({name: 1}) for name in self.progress.rungs[-1].rates)
 
     def _shortest(self, pace: Pace) -> float:
         """The seconds of the fewest seeds of the slowest finalists, and of the end."""

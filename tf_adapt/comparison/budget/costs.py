@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-# Seconds from the last run to the end: simple models, tests, report, export.
-ENDING = 20.0
+# Seconds from the last run to the end on an idle core: simple models, tests, report, export.
+ENDING = 30.0
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,11 @@ class Pace:
         ]
         processes = max(1, min(self.processes, len(each)))
         return self.slowness * max(sum(each) / processes, max(each, default=0.0))
+
+    @property
+    def ending(self) -> float:
+        """Seconds from the last run to the end."""
+        return ENDING * max(1.0, self.slowness)
 
     def of_run(self, name: str, epochs: float = 1.0, examples: float = 1.0) -> float:
         """Of a run of a cell; of one without a finished run as long as the longest."""

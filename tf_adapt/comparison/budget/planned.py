@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tf_adapt.comparison.budget.budgeted import fewest_seeds
-from tf_adapt.comparison.budget.costs import ENDING, MeasuredRun, Pace
+from tf_adapt.comparison.budget.costs import MeasuredRun, Pace
 from tf_adapt.comparison.budget.halving import (
     FEWEST_CELLS,
     FEWEST_RATES,
@@ -84,7 +84,7 @@ def planned_budget(comparison: Comparison, available: int, pace: Pace) -> Planne
     slowest = sorted(rates, key=pace.of_run, reverse=True)
     count = min(FEWEST_CELLS, len(rates))
     a_seed = pace.seconds(dict.fromkeys(slowest[:count], max(1, comparison.folds)))
-    ending = ENDING + (pace.of_run(slowest[0]) if comparison.folds else 0.0)
+    ending = pace.ending + (pace.of_run(slowest[0]) if comparison.folds else 0.0)
     fewest, total = fewest_seeds(comparison), 60.0 * comparison.minutes
     scoring = fewest * a_seed + ending
     used, rungs = 0.0, []
