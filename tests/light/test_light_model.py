@@ -6,10 +6,12 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from click.testing import CliRunner
 from hard_texts import HARD_TEXTS
 from openvino_engine import needs_int8, needs_openvino
 
 import tf_adapt as ta
+from tf_adapt.commands.main import cli
 from tf_adapt.data.packing.prepare import checked_limit
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.light.kinds import KINDS
@@ -22,6 +24,7 @@ from tf_adapt.serving.exports.shared_export import ServedTask
 from tf_adapt.serving.kinds import KINDS as SIGNATURES
 from tf_adapt.serving.light_exports.export import export_light, export_light_ensemble
 from tf_adapt.tasks.span_search import SpanSearch
+from tf_adapt.training.finished.run_export import export_run
 
 pytestmark = [pytest.mark.slow, needs_openvino]
 
@@ -209,3 +212,22 @@ def test_a_newer_format(tiny_bert, tmp_path):
     write_manifest(tmp_path / "1", {"kind": "light_export"})
     with pytest.raises(ArtifactError, match="expected format 1, got 2; install the version"):
         LightModel(tmp_path / "1")
+
+
+def test_the_command_exports_a_run(finished_run, finished_export, tmp_path):
+    run = str(finished_run())
+    done = CliRunner().invoke(
+        cli, ["export", run, "--out", str(tmp_path), "--format", "openvino"], catch_exceptions=False
+    )
+    assert done.exit_code == 0, done.output
+    light = LightModel(tmp_path / "1")
+    expected = tf.saved_model.load(str(finished_export())).signatures["serving_default"]
+    texts = ["Who designed the old bridge ?", ""]
+    assert_equal_answers(light.answer({"text": texts}), expected(text=tf.constant(texts)))
+    card = (tmp_path / "1" / "README.md").read_text("utf-8")
+    assert "LightModel" in card and "SavedModel" not in card and "tensorflow" not in card
+
+
+def test_8_bits_are_for_openvino_alone(finished_run, tmp_path):
+    with pytest.raises(ConfigError, match="expected bfloat16 or float16, or none, for the format"):
+        export_run(finished_run(), tmp_path, precision="int8")

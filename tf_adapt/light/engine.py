@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 
 from hub_modules.engines.compiled_graph import CompiledGraph, core
-from hub_modules.engines.names import OPENVINO, check_engine
 from tf_adapt.errors import ArtifactError
 from tf_adapt.light.characters import WordsWithPlaces
 from tf_adapt.light.layout import LOGITS, WEIGHTS, Model
@@ -23,12 +22,10 @@ class LightEngine:
     """One model: how it reads, and its graph.
 
     Raises:
-        ConfigError: openvino is not installed.
         ArtifactError: OpenVINO cannot read the graph.
     """
 
     def __init__(self, settings: Model, folder: Path):
-        check_engine(OPENVINO)
         self.settings = settings
         self.reader = READERS[settings.reader.kind](settings.reader, folder)
         self.answer_words = None

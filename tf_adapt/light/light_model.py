@@ -12,6 +12,7 @@ from tf_adapt.errors import ArtifactError, DataError
 from tf_adapt.light.engine import LightEngine
 from tf_adapt.light.kinds import KINDS, Columns
 from tf_adapt.light.layout import FORMAT, LIGHT, LightFile, LightKeys
+from tf_adapt.light.packages import check_installed
 from tf_adapt.runs.export_files import DEFAULT, described_tasks, saved_task
 
 
@@ -26,10 +27,12 @@ class LightModel:
         tasks: the tasks by name; `serving_default` of an export of one.
 
     Raises:
+        ConfigError: openvino or tokenizers is not installed.
         ArtifactError: the folder is no light export, damaged, or of a newer format.
     """
 
     def __init__(self, folder: str | os.PathLike, verified: bool = False):
+        check_installed("openvino", "tokenizers")
         self._folder = Path(folder)
         if not verified:
             check_light_export(self._folder)
@@ -62,7 +65,6 @@ class LightModel:
         Raises:
             DataError: what the SavedModel refuses: a text that is too long, or no text, or columns
                 of unequal lengths.
-            ConfigError: openvino is not installed.
             ArtifactError: a graph or a tokenizer cannot be read.
         """
         task, answers = self.tasks[name], self._content.tasks[name]

@@ -43,9 +43,10 @@ class PieceReader:
         """The tokens of each text, without special ones."""
         if self._split is None:
             return list(map(self._in_parts, texts))
-        encoded = self._tokenizer.encode_batch(
-            list(map(self._split, texts)), add_special_tokens=False
-        )
+        split = list(map(self._split, texts))
+        if len(split) == 1:  # a batch would wake other threads
+            return [self._tokenizer.encode(split[0], add_special_tokens=False).ids]
+        encoded = self._tokenizer.encode_batch(split, add_special_tokens=False)
         return [encoding.ids for encoding in encoded]
 
     def words(self, words: Sequence[str]) -> Words:

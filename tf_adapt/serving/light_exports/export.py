@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from hub_modules.engines.compiled_graph import in_8_bits
-from hub_modules.engines.names import OPENVINO, OPENVINO_INT8, check_engine
 from hub_modules.manifest import write_manifest
 from hub_modules.manifest_schemas import LIGHT_EXPORT
 from hub_modules.storage.files import publish_folder
@@ -14,6 +13,7 @@ from tf_adapt.data.packing.prepare import check_document_context, checked_limit
 from tf_adapt.data.packing.span_extraction import check_stride
 from tf_adapt.errors import ConfigError
 from tf_adapt.light.layout import FORMAT, LIGHT, TOKENIZERS, Answers, Chain, LightFile, Model
+from tf_adapt.light.packages import check_installed
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.combination import Combination
 from tf_adapt.models.kinds import refuse_language_model
@@ -80,7 +80,7 @@ def _write(
     card: str,
     precision: str | None,
 ) -> Path:
-    check_engine(OPENVINO_INT8 if precision == INT8 else OPENVINO)
+    check_installed("openvino", *(["nncf"] if precision == INT8 else []))
     files = ReaderFiles()
     settings = [_settings(member, precision, files) for member in members]
     with publish_folder(folder) as aside:
