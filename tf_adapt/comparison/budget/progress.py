@@ -61,7 +61,7 @@ def _of(kept: dict[str, Any]) -> Progress:
 def decided(comparison: Comparison, progress: Progress | None) -> Comparison:
     """The comparison of the finalists with the seeds that were scored; as it is without minutes, or
     before they are decided."""
-    if comparison.minutes is None or progress is None or progress.finalists is None:
+    if comparison.minutes is None or progress is None or not progress.seeds:
         return comparison
     return of_finalists(comparison, progress.finalists, progress.seeds)
 

@@ -13,14 +13,14 @@ from tf_adapt.report.budget.screened import Screened, ScreenedCell, ScreenedRung
 
 
 def screened(comparison: Comparison, out: Path, available: int) -> Screened | None:
-    """The screening of all cells; None: there were no minutes.
+    """The screening of all cells; None: there were no minutes, or no cell was scored within them.
 
     Args:
         comparison: with all of its cells.
         available: the number of training examples of a scored run.
     """
     progress = read_progress(out)
-    if comparison.minutes is None or progress is None:
+    if comparison.minutes is None or progress is None or not progress.seeds:
         return None
     rungs = screenings(comparison, out, available)
     return Screened(
