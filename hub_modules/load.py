@@ -40,6 +40,8 @@ def load_module(
     pretrained: bool = True,
     classification_token: bool = False,
     keep_layers: Sequence[int] | None = None,
+    new_tokens: int = 0,
+    segments: int = 0,
 ) -> LoadedModule:
     """Finds, verifies and loads a module.
 
@@ -58,6 +60,8 @@ def load_module(
             native): see `CausalPreprocessor`.
         keep_layers: numbers of the transformer layers that the native encoder has, from 0, bottom
             to top; None: all.
+        new_tokens, segments: of tokens and of segments that the module lacks (causal, native): see
+            `CausalEncoder`.
 
     Raises:
         ArtifactError: the module is missing, damaged, untrusted or of an unknown kind.
@@ -77,6 +81,8 @@ def load_module(
         pretrained,
         classification_token,
         keep_layers,
+        new_tokens,
+        segments,
     )
     return _of_data(asked) or _of_module(asked)
 
@@ -93,15 +99,25 @@ class _Asked:
     pretrained: bool
     classification_token: bool
     keep_layers: Sequence[int] | None
+    new_tokens: int
+    segments: int
 
     @property
     def options(self) -> dict:
         """Of `native_encoder`."""
-        return {"dtype": self.dtype} | ({"new_rows": 1} if self.classification_token else {})
+        new_rows = self.new_tokens + (1 if self.classification_token else 0)
+        given = {"new_rows": new_rows, "segments": self.segments}
+        return {"dtype": self.dtype} | {name: count for name, count in given.items() if count}
 
     def check_token(self, family: str | None) -> None:
-        """Refuses a classification token for what takes none."""
+        """Refuses new tokens and segments for what takes none."""
         takes = family is not None and FAMILIES[family].takes_token
+        if (self.new_tokens or self.segments) and (not takes or self.execution == "saved_model"):
+            raise ConfigError(
+                f"module {self.handle}: new tokens and segments (kind: dialog) need a causal "
+                f"module that runs natively, got kind {family or 'none of ours'}, execution "
+                f"{self.execution or 'native where possible'}; take lm_small or a GPT-2"
+            )
         if self.classification_token and (not takes or self.execution == "saved_model"):
             raise ConfigError(
                 f"module {self.handle}: classification_token=True (encoder.classification_token) "

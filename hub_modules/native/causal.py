@@ -99,6 +99,12 @@ class CausalEncoder(TransformerEncoder):
         float32` after each row's last token, and the cache: `mask` `[batch, positions] bool` and,
         for each layer, `past`: keys and values `[batch, heads, positions, head_width]`.
         """
+        states, cache = self.states_after(inputs, cache)
+        mask = ops.cast(inputs["input_mask"], "bool")
+        return self.logits(last_states(states, mask)), cache
+
+    def states_after(self, inputs: dict, cache: dict | None = None) -> tuple:
+        """As `step`, but the top states of `inputs`, `[batch, time, width]`, in place of logits."""
         mask = ops.cast(inputs["input_mask"], "bool")
         cache = self._empty_cache(ops.shape(mask)[0]) if cache is None else cache
         before = ops.shape(cache["mask"])[1]
@@ -112,8 +118,7 @@ class CausalEncoder(TransformerEncoder):
         for block, block_past in zip(self.blocks, cache["past"], strict=True):
             states, block_past = block.step(states, visible, block_past)
             past.append(block_past)
-        logits = self.logits(last_states(self.final_norm(states), mask))
-        return logits, {"mask": seen, "past": past}
+        return self.final_norm(states), {"mask": seen, "past": past}
 
     def _empty_cache(self, batch) -> dict:
         shape = (batch, self.num_heads, 0, self.width // self.num_heads)

@@ -44,5 +44,6 @@ KINDS = {
     "pair_regression": Row(_none),
     "tagging": _LABELS,
     "span_extraction": Row(_none),
+    "dialog": Row(_none),
     "language_model": Row(_of_text),
 }

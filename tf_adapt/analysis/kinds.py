@@ -48,5 +48,6 @@ KINDS = {
         vectors=tagging.vectors,
     ),
     "span_extraction": _NONE,
+    "dialog": _NONE,
     "language_model": _NONE,
 }

@@ -186,8 +186,8 @@ class FilesConfig(Section):
 
     PATHS: ClassVar = ("train", "dev", "test")
     NAMED_PATHS: ClassVar = ("shifted",)
-    format: Literal["tsv", "csv", "jsonl", "conll", "squad"] = Field(
-        description="tsv, csv, jsonl, conll, squad, or text for a language model"
+    format: Literal["tsv", "csv", "jsonl", "conll", "squad", "convai2"] = Field(
+        description="tsv, csv, jsonl, conll, squad, convai2, or text for a language model"
     )
     """File format."""
     kind: _one_of(labelled_kinds) = Field(description=alternatives(labelled_kinds()))

@@ -128,6 +128,30 @@ KINDS = {
         },
         refused_rules=_NO_OVERLAP,
     ),
+    "dialog": Row(
+        _NO_SPANS
+        | _NO_WORD_PIECES
+        | _NO_THRESHOLDS
+        | _NO_CLASS_WEIGHT
+        | _OF_ONE_LABEL
+        | _NO_PROMPTS
+        | {
+            ("teacher",): _NOT_SUPPORTED,
+            ("encoder", "long"): _NOT_SUPPORTED,
+            ("encoder", "classification_token"): _NOT_SUPPORTED,
+            ("training", "document_context"): _NOT_SUPPORTED,
+            ("head_pooling",): _NOT_SUPPORTED,
+            ("head_mixed",): _NOT_SUPPORTED,
+            ("head_scaled",): _NOT_SUPPORTED,
+            ("head_dropout",): _NOT_SUPPORTED,
+            ("head_units",): _NOT_SUPPORTED,
+        }
+        | {("auxiliary", name): _NOT_SUPPORTED for name in AuxiliaryConfig.model_fields},
+        refused_among_tasks={
+            ("data",): "expected another kind than {kind}, which is trained alone; take it out"
+        },
+        refused_rules=_NO_OVERLAP,
+    ),
     "language_model": Row(
         _NO_THRESHOLDS | _NO_CLASS_WEIGHT | _OF_ONE_LABEL | _NO_PROMPTS,
         refused_among_tasks={

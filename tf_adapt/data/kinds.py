@@ -9,7 +9,7 @@ from typing import Any
 
 from tf_adapt.data import label_reports
 from tf_adapt.data.by_kind import labelled_parts as parts
-from tf_adapt.data.by_kind.choices import LABEL, NUMBER, SET, SPAN, TAGS, Choices
+from tf_adapt.data.by_kind.choices import LABEL, NUMBER, REPLY, SET, SPAN, TAGS, Choices
 from tf_adapt.data.by_kind.tagging import (
     column_problems,
     in_the_tasks_scheme,
@@ -28,13 +28,14 @@ from tf_adapt.data.formats import (
     read_squad,
     text_label,
 )
+from tf_adapt.data.formats.dialogues import DIALOGUES, Exchange
 from tf_adapt.data.formats.text import KnownLines, read_texts
 from tf_adapt.data.tfds import examples
 from tf_adapt.data.tfds.features import CLASSES, NUMBERS, SETS, Readers
 from tf_adapt.tasks.answer_scores import exact_match
 from tf_adapt.tasks.task import Task
 
-Example = Record | TaggedSentence
+Example = Record | TaggedSentence | Exchange
 
 
 def _as_given(data: Any) -> Any:
@@ -172,6 +173,15 @@ KINDS = {
         labelled_parts=parts.none,
         choices=SPAN,
         label_report=label_reports.answer_counts,
+    ),
+    "dialog": Row(
+        ("convai2", "jsonl"),
+        lambda path, data, labelled: DIALOGUES[data.format](path, labelled),
+        gold=lambda example: example.reply,
+        is_right=lambda answer, gold: exact_match(answer, (gold,)) == 1.0,
+        labelled_parts=parts.none,
+        choices=REPLY,
+        label_report=label_reports.dialogue_counts,
     ),
     "language_model": Row(
         ("text",), lambda path, data, labelled: read_texts(path, data.skip_empty)[0]

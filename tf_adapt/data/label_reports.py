@@ -6,6 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.formats.dialogues import Exchange
 
 
 def label_counts(examples: Sequence[Record | TaggedSentence]) -> dict[str, Any]:
@@ -33,3 +34,11 @@ def answer_counts(examples: Sequence[Record]) -> dict[str, Any]:
         "with an answer" if example.label.texts else "without an answer" for example in examples
     )
     return {"labels": dict(sorted(counts.items()))}
+
+
+def dialogue_counts(examples: Sequence[Exchange]) -> dict[str, Any]:
+    """The number of dialogues, and of exchanges whose data bring wrong replies."""
+    given = sum(bool(example.others) for example in examples)
+    return {"dialogues": len({example.document for example in examples})} | (
+        {"with candidates": given} if given else {}
+    )

@@ -125,6 +125,9 @@ class HubEncoder(GroupedLayer):
             are put together again; transformers only. The texts of a pair are then read apart.
         prompts: what is put before each text, as "query: "; two, a list, for the two texts of a
             pair. For tasks on whole texts; not together with `long`.
+        new_tokens, segments: numbers of tokens and of segments that the module lacks, with
+            embeddings of their own, which begin near 0 and are the group `new_embeddings` (causal,
+            native): see `hub_modules.native.causal.CausalEncoder`.
 
     Attributes:
         added: what an adaptation has added, or None: see `add`.
@@ -170,6 +173,8 @@ class HubEncoder(GroupedLayer):
         engine: str = TENSORFLOW,
         long: LongTexts | dict | None = None,
         prompts: str | Sequence[str] | None = None,
+        new_tokens: int = 0,
+        segments: int = 0,
         **kwargs,
     ):
         check_new_ways(kwargs)
@@ -184,7 +189,11 @@ class HubEncoder(GroupedLayer):
             pretrained,
             classification_token,
             keep_layers,
+            new_tokens,
+            segments,
         )
+        self.new_tokens = new_tokens
+        self.segments = segments
         self.classification_token = classification_token
         self.keep_layers = None if keep_layers is None else tuple(keep_layers)
         self.handle = os.fspath(handle)
@@ -202,7 +211,7 @@ class HubEncoder(GroupedLayer):
             self.max_length = MOST_POSITIONS
         self.module_hash = module.hash
         self.joint_pairs = joint_pairs(pairs, module.family) and long is None
-        self.as_stored = pretrained and not classification_token
+        self.as_stored = pretrained and not (classification_token or new_tokens or segments)
         self.encoder = module.encoder
         self.gradient_checkpointing = gradient_checkpointing
         if gradient_checkpointing:
@@ -438,6 +447,8 @@ class HubEncoder(GroupedLayer):
             "engine": self.engine,
             "long": None if self.long is None else asdict(self.long),
             "prompts": list(self.prompts) or None,
+            "new_tokens": self.new_tokens,
+            "segments": self.segments,
             "trainable_groups": self.trainable_groups,
             "unread_groups": list(self.unread_groups),
         }

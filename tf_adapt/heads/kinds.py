@@ -77,6 +77,7 @@ KINDS = {
         arguments={"pair": True},
         check=span_extraction.check,
     ),
+    "dialog": Row((), {}, check_kind=language_model.refuse_head_of_dialog),
     "language_model": Row((), {}, check_kind=language_model.refuse_head),
 }
 

@@ -22,7 +22,12 @@ def global_mean(losses, real, sample_weight=None):
     if sample_weight is not None:
         losses = losses * weights_like(sample_weight, losses)
     total = ops.sum(ops.where(real, losses, 0.0))
-    count = ops.sum(ops.cast(real, "float32"))
+    return global_ratio(total, ops.sum(ops.cast(real, "float32")))
+
+
+def global_ratio(total, count):
+    """The sum of `total` over all replicas divided by that of `count`, in the convention of
+    `global_mean`; 0 without a count. Shapes: scalars → scalar."""
     context = tf.distribute.get_replica_context()
     if context is None or context.num_replicas_in_sync == 1:
         return total / ops.maximum(count, 1.0)

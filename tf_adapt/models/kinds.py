@@ -9,6 +9,7 @@ from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.by_kind import (
     classification,
+    dialog,
     multilabel_classification,
     regression,
     span_extraction,
@@ -103,6 +104,12 @@ KINDS = {
         span_extraction.targets,
         span_extraction.predictions,
         check_encoder=span_extraction.check_encoder,
+    ),
+    "dialog": Row(
+        dialog.inputs,
+        dialog.targets,
+        dialog.predictions,
+        check_encoder=dialog.check_encoder,
     ),
     "language_model": Row(
         classification.text_inputs,

@@ -49,4 +49,5 @@ KINDS: dict[str, Row] = {
     "pair_regression": _REGRESSION,
     "tagging": Row(_tag),
     "span_extraction": Row(_no_answer),
+    "dialog": Row(_no_answer),
 }

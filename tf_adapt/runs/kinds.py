@@ -71,6 +71,7 @@ KINDS = {
     "pair_regression": _NUMBER,
     "tagging": Row("conll", list, (PROBABILITIES, VOTES), list, _after_tags),
     "span_extraction": Row("tsv", str, ()),
+    "dialog": Row("tsv", str, ()),
 }
 
 

@@ -167,4 +167,16 @@ KINDS = {
         fields=_answer_fields,
         object=_answers_object,
     ),
+    "dialog": Row(
+        {"text": 1},
+        lambda labels: {"reply": (1,)},
+        (),
+        'text=tf.constant(["hello"])',
+        {"text": "hello , what do you do for fun ?"},
+        out="replies",
+        texts=("shown",),
+        columns=lambda labels: [],
+        fields=lambda prediction: [on_one_line(prediction.label)],
+        object=lambda record, prediction, labels: {"prediction": prediction.label},
+    ),
 }

@@ -10,6 +10,7 @@ from tf_adapt.tasks.class_metrics import BalancedAccuracy, MacroF1, MatthewsCorr
 from tf_adapt.tasks.losses import (
     BinaryCrossEntropy,
     CrossEntropy,
+    DialogLoss,
     LanguageModelLoss,
     SpanCrossEntropy,
     SquaredError,
@@ -18,6 +19,8 @@ from tf_adapt.tasks.metrics import (
     LabelSetF1,
     PearsonCorrelation,
     Perplexity,
+    ReplyPerplexity,
+    RightReplies,
     WordAccuracy,
 )
 from tf_adapt.tasks.span_f1 import SpanF1
@@ -93,5 +96,12 @@ KINDS = {
         },
     ),
     "span_extraction": Row(SpanCrossEntropy),
+    "dialog": Row(
+        DialogLoss,
+        {
+            "perplexity": lambda task: ReplyPerplexity(),
+            "hits_at_1_of_4": lambda task: RightReplies(),
+        },
+    ),
     "language_model": Row(LanguageModelLoss, {"perplexity": lambda task: Perplexity()}),
 }

@@ -96,6 +96,8 @@ KINDS = {
         num_outputs=lambda task: 2,  # whether a word begins the answer, and whether it ends it
         epochs=(6, 2),  # a text is read in several windows
     ),
+    # See `tf_adapt.data.formats.dialogues.Exchange`.
+    "dialog": Row(("history",), "reply", ("perplexity", "hits_at_1_of_4"), epochs=(2, 2)),
     # See `tf_adapt.models.language_model`.
     "language_model": Row(ONE_TEXT, None, ("perplexity",), epochs=(2, 2)),
 }

@@ -3,7 +3,8 @@
 import keras
 from keras import ops
 
-from tf_adapt.layers.global_mean import global_mean, weights_like
+from tf_adapt.layers.global_mean import global_mean, global_ratio, weights_like
+from tf_adapt.tasks.dialog_settings import CHOICE_WEIGHT, LANGUAGE_MODEL_WEIGHT
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
@@ -110,6 +111,29 @@ class SquaredError(keras.losses.Loss):
         targets = ops.reshape(ops.cast(y_true, "float32"), ops.shape(predictions))
         losses = ops.square(predictions - targets)
         return global_mean(losses, ops.ones_like(losses, dtype="bool"), sample_weight)
+
+    def get_config(self) -> dict:
+        return {"name": self.name}
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+class DialogLoss(keras.losses.Loss):
+    """`2 · L + C`: the mean `−log p` of the right replies' tokens, and the mean cross-entropy of
+    the choice of the right reply among the candidates.
+
+    Shapes: y_true: ignored; y_pred `[batch, 2 + candidates]`: of `DialogModel` → scalar.
+
+    Source: transfer-learning-conv-ai, whose published model has these weights.
+    """
+
+    def __init__(self, name: str = "dialog"):
+        super().__init__(name=name)
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        language = global_ratio(ops.sum(y_pred[:, 0]), ops.sum(y_pred[:, 1]))
+        choices = -ops.log_softmax(y_pred[:, 2:])[:, 0]
+        choice = global_mean(choices, ops.ones_like(choices, dtype="bool"))
+        return LANGUAGE_MODEL_WEIGHT * language + CHOICE_WEIGHT * choice
 
     def get_config(self) -> dict:
         return {"name": self.name}

@@ -129,6 +129,37 @@ class Perplexity(keras.metrics.Metric):
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
+class ReplyPerplexity(Perplexity):
+    """As `Perplexity`, of the right replies' tokens.
+
+    Shapes: targets: ignored; predictions `[batch, 2 + candidates]`: of `DialogModel`.
+    """
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        """Adds a batch to the sums."""
+        sums = ops.sum(ops.cast(y_pred, "float64"), axis=0)
+        self.sums.assign_add(ops.stack([sums[1], sums[0]]))
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
+class RightReplies(keras.metrics.MeanMetricWrapper):
+    """Share of exchanges whose right reply has the highest score of the candidates.
+
+    Shapes: as of `ReplyPerplexity`.
+    """
+
+    def __init__(self, name: str = "hits_at_1_of_4", dtype=None):
+        super().__init__(_is_right, name=name, dtype=dtype)
+
+    def get_config(self) -> dict:
+        return {"name": self.name, "dtype": self.dtype}
+
+
+def _is_right(y_true, y_pred):
+    return ops.argmax(y_pred[:, 2:], axis=-1) == 0
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
 class WordAccuracy(keras.metrics.SparseCategoricalAccuracy):
     """Share of words with the right tag.
 

@@ -1,7 +1,7 @@
 """What training does with each kind of task."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from tf_adapt.models.build import build_model
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.by_kind import (
     classification,
+    dialog,
     language_model,
     multilabel_classification,
     regression,
@@ -43,6 +44,7 @@ class Row:
         label_place: where a file has labels, for messages.
         outcomes: task, examples, arrays → the probabilities of what may come true of each choice,
             and the number of what did; None: its probabilities are not calibrated.
+        encoder_options: arguments of `HubEncoder` that the kind needs.
     """
 
     build: Callable[..., AdaptedModel] = build_model
@@ -60,6 +62,7 @@ class Row:
     placeholder: Callable[[Any, Task], Any] = classification.with_first_label
     label_place: str = "the label column"
     outcomes: Callable[[Task, list, Answer], tuple[np.ndarray, np.ndarray]] | None = None
+    encoder_options: Mapping[str, int] = field(default_factory=dict)
 
 
 _CLASSIFICATION = Row(outcomes=classification.outcomes)
@@ -90,6 +93,15 @@ KINDS: dict[str, Row] = {
         file_scores=span_extraction.scores_of_windows,
         predicted_splits=span_extraction.all_splits,
         with_thresholds=span_extraction.with_no_answer_threshold,
+    ),
+    "dialog": Row(
+        build=dialog.build,
+        predicted_scores=dialog.scores,
+        file_scores=dialog.scores,
+        head_encoder=language_model.no_head_encoder,
+        head_name=language_model.no_head_name,
+        head_reads=language_model.no_head_name,
+        encoder_options=dialog.ENCODER,
     ),
     "language_model": Row(
         build=language_model.build,

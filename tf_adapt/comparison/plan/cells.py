@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.comparison.plan.sections import SignalSettings
 from tf_adapt.comparison.plan.signal_cells.members import Values, in_words
 from tf_adapt.comparison.plan.signals import keys_of, own_data
@@ -316,6 +317,8 @@ def check_cells(cells: tuple[Cell, ...], where: str) -> None:
             raise ConfigError(
                 f"{where}: objective: expected task in a comparison, got {cell.config.objective}"
             )
+        if KINDS[kind_of(cell.config)].refused:
+            raise ConfigError(f"{where}: data.kind: {KINDS[kind_of(cell.config)].refused}")
 
 
 def _check_members(cell: Cell, where: str) -> None:

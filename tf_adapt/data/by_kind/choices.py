@@ -88,6 +88,10 @@ def _span(example: Any, gold: Any, answer: Any, scores: Any, labels: Any, scheme
     yield Choice("", answer if right else " | ".join(gold), answer, scores and scores[0])
 
 
+def _reply(example: Any, gold: Any, answer: Any, scores: Any, labels: Any, scheme: Any):
+    yield Choice("", gold, answer, None)
+
+
 def _matrix(choices: Sequence[Choice], labels: Sequence[str]) -> Rows:
     counts = Counter((choice.true, choice.answer) for choice in choices)
     return [
@@ -115,3 +119,4 @@ SET = Choices(_set, _of_each_label, part="label")
 TAGS = Choices(_tags, _matrix_of_entities, part="entity")
 NUMBER = Choices(_number, weight="distance")
 SPAN = Choices(_span)
+REPLY = Choices(_reply)

@@ -88,5 +88,15 @@ KINDS = {
         no_file="write the questions to a file of SQuAD's format and name it in the config's "
         "section data",
     ),
+    "dialog": Row(
+        ("history",),
+        "reply",
+        rows.exchange,
+        _names,
+        "exchanges",
+        no_dataset="data: expected for dialog a list of {persona, history, reply}, got a "
+        "tf.data.Dataset",
+        no_file="write the dialogues as JSON lines and name the file in the config's section data",
+    ),
     "language_model": _TEXT,
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tf_adapt.data.formats import Answers, Record, TaggedSentence, check_group, listed_labels
+from tf_adapt.data.formats.dialogues import Exchange
 from tf_adapt.data.labels import check_scheme
 from tf_adapt.errors import DataError
 
@@ -55,6 +56,24 @@ def record(
         raise _wrong_form(row, task, where, form)
     checked = None if example.label is None else label(example.label, example.where)
     return example if checked is example.label else replace(example, label=checked)
+
+
+def exchange(row: Any, task: "Task", number: int) -> Exchange:
+    """An exchange from a record or a dict with `persona`, `history` and, with a label, `reply`.
+
+    Raises:
+        DataError: the row has another form.
+    """
+    where = f"example {number}"
+    if isinstance(row, Exchange):
+        return row if row.where else replace(row, where=where)
+    texts = row if isinstance(row, Mapping) else {}
+    lists = [texts.get(name) for name in ("persona", "history")]
+    reply = texts.get("reply")
+    if not all(isinstance(one, list | tuple) for one in lists) or not isinstance(reply, str | None):
+        form = "{'persona': [text, …], 'history': [text, …], 'reply': text}"
+        raise _wrong_form(row, task, where, form)
+    return Exchange(*map(tuple, lists), reply, (), where, number)
 
 
 def one_label(label: Any, where: str) -> Any:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from tf_adapt.data.packing import targets
+from tf_adapt.data.packing.dialog import prepare_dialog
 from tf_adapt.data.packing.prepared import Limits, PreparedData
 from tf_adapt.data.packing.span_extraction import prepare_spans
 from tf_adapt.data.packing.tagging import prepare_tagging
@@ -36,5 +37,6 @@ KINDS = {
     "pair_regression": Row(partial(_pair, targets=targets.numbers)),
     "tagging": Row(prepare_tagging, families_in_context=("bert",)),
     "span_extraction": Row(prepare_spans),
+    "dialog": Row(prepare_dialog),
     "language_model": Row(partial(_text, targets=targets.placeholders)),
 }

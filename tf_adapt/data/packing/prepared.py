@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -12,6 +12,9 @@ from tf_adapt.data.packing.context import pack_windows
 from tf_adapt.data.packing.last_pieces import with_last_piece
 from tf_adapt.data.packing.span_windows import SpanWindows, pack_spans
 from tf_adapt.errors import ConfigError
+
+if TYPE_CHECKING:  # it imports this file
+    from tf_adapt.data.packing.dialog import DialogRows
 
 TARGETS = "targets"
 # Keys of the first text's inputs, in training with a teacher.
@@ -70,6 +73,7 @@ class PreparedData:
             or the windows of `spans`; None without document context.
         spans: span extraction: the questions and the windows of their contexts; else None.
         record_of: span extraction: `[examples]`, the number of each example's record; else None.
+        dialog: exchanges of dialogues, which are packed when they are asked for; else None.
         features: for each text column the kept outputs of a frozen encoder
             (`tf_adapt.encoder.feature_arrays.Features`); or None.
         teacher: what a teacher answers, `[examples, labels]` logits (regression: `[examples]`
@@ -95,6 +99,7 @@ class PreparedData:
     windows: tf.Tensor | None = None
     spans: SpanWindows | None = None
     record_of: np.ndarray | None = None
+    dialog: "DialogRows | None" = None
     features: list | None = None
     teacher: tf.Tensor | tf.RaggedTensor | None = None
     labelled: tf.Tensor | None = None
@@ -112,6 +117,8 @@ class PreparedData:
     def packed_inputs(self, index: tf.Tensor) -> dict:
         """The encoder's inputs for the texts of the examples at `index` `[batch]`."""
         preprocessor = self.preprocessor
+        if self.dialog is not None:
+            return {"a": self.dialog.packed(index)}
         if self.spans is not None:
             inputs = pack_spans(preprocessor, self.spans, index)
             known = {} if self.targets is None else {ANSWER: tf.gather(self.targets, index)}

@@ -17,12 +17,22 @@ def part_of(examples: Sequence, count: int, seed: int) -> list:
     """`count` examples in the order of the file; all, if there are no more.
 
     Tagged sentences come as whole documents, the last one in part, since a sentence may be encoded
-    with its neighbours; if no documents are marked, sentence by sentence.
+    with its neighbours; if no documents are marked, sentence by sentence. Of dialogues `count`
+    whole ones.
     """
     if count >= len(examples):
         return list(examples)
+    if getattr(examples[0], "counted_whole", False):
+        return _whole_documents(examples, count, seed)
     indices = document_indices if has_documents(examples) else example_indices
     return [examples[index] for index in indices(examples, count, seed)]
+
+
+def _whole_documents(examples: Sequence, count: int, seed: int) -> list:
+    """The examples of `count` documents."""
+    order = np.random.default_rng(seed).permutation(np.unique(_units(examples)))
+    kept = set(order[:count].tolist())
+    return [example for example in examples if example.document in kept]
 
 
 def without_part(examples: Sequence, left_out: int, count: int, seed: int) -> list:

@@ -13,3 +13,15 @@ def refuse_head() -> None:
         "head: a language model has its module's own output layer; expected objective: "
         "language_model, or tf_adapt.models.language_model.build_language_model"
     )
+
+
+def refuse_head_of_dialog() -> None:
+    """Refuses heads by name: a model of dialogues has its own.
+
+    Raises:
+        ConfigError: always.
+    """
+    raise ConfigError(
+        "head: a model of dialogues has its own two; expected tf_adapt.models.dialog.dialog_model."
+        "build_dialog_model, or a config with kind: dialog"
+    )

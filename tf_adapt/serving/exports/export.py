@@ -82,6 +82,7 @@ def export(
         ConfigError: `max_length` is out of range, or the model is a language model.
     """
     refuse_language_model(model.task)
+    KINDS[model.task.kind].check()
     folder = Path(folder)
     if document_context:
         check_document_context(model.task, model.encoder)

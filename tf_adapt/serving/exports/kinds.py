@@ -7,6 +7,7 @@ from typing import Any
 from tf_adapt.data.packing.prepared import Limits
 from tf_adapt.serving.exports.by_kind import (
     classification,
+    dialog,
     multilabel_classification,
     regression,
     span_extraction,
@@ -29,6 +30,7 @@ class Row:
         of_texts: answers to what was packed, this, texts → answers to the texts.
         combined: a combination, answers of several models, texts → one answer.
         parts: as `tf_adapt.serving.exports.export_parts.traced`.
+        check: refuses kinds that are not exported.
     """
 
     called: Callable[[Callable[[dict], dict]], Callable[..., dict]]
@@ -39,6 +41,7 @@ class Row:
     of_texts: Callable[[dict, dict, Any], dict] = classification.of_rows_of_texts
     combined: Callable[[Callable, list[dict], Any], dict] = classification.combined
     parts: Callable[..., dict[str, Any]] = traced
+    check: Callable[[], None] = lambda: None
 
 
 _LABEL = Row(classification.of_text, classification.named)
@@ -62,5 +65,10 @@ KINDS = {
         span_extraction.named,
         predicted=span_extraction.predicted,
         parts=span_extraction.no_parts,
+    ),
+    "dialog": Row(
+        classification.of_text,
+        classification.named,
+        check=dialog.refuse_export,
     ),
 }

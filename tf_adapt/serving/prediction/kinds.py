@@ -8,6 +8,7 @@ import numpy as np
 
 from tf_adapt.serving.by_kind import (
     classification,
+    dialog,
     multilabel_classification,
     regression,
     span_extraction,
@@ -87,6 +88,13 @@ KINDS = {
         span_extraction.served,
         span_extraction.served_predictions,
         scores=span_extraction.scores,
+        certainties=certain.none,
+    ),
+    "dialog": Row(
+        dialog.predictions,
+        dialog.refuse_export,
+        dialog.predictions,
+        scores=dialog.reply_scores,
         certainties=certain.none,
     ),
 }

@@ -71,7 +71,8 @@ def batch_predictions(
         words of all sentences concatenated; for span extraction `[rows, …]` and `record_of`
         `[rows]`, the number of each row's question.
     """
-    if prepared.features is None and len(prepared.lengths) <= FEW_BATCHES * batch_size:
+    is_small = len(prepared.lengths) <= FEW_BATCHES * batch_size
+    if is_small and prepared.features is None and prepared.dialog is None:
         order = shortest_first(prepared, batch_size)
         batches = [prepared.packed_inputs(tf.constant(examples)) for examples in order]
         spec = tf.nest.map_structure(_of_any_length, batches[0])

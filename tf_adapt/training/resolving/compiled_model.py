@@ -2,7 +2,8 @@
 
 import contextlib
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 import keras
 
@@ -42,8 +43,9 @@ def configured_model(config: Config, task: Task | dict[str, Task]) -> AdaptedMod
         ConfigError, ArtifactError: as `HubEncoder` and `build_model`.
     """
     adaptation = adaptation_of(config.adaptation)
+    needed = {} if isinstance(task, dict) else KINDS[task.kind].encoder_options
     encoder = configured_encoder(
-        config.encoder, adaptation.trains_encoder, config.training.gradient_checkpointing
+        config.encoder, adaptation.trains_encoder, config.training.gradient_checkpointing, needed
     )
     if isinstance(task, dict):
         heads = {name: _head(config.of_task(name)) for name in task}
@@ -59,15 +61,24 @@ def configured_model(config: Config, task: Task | dict[str, Task]) -> AdaptedMod
 
 
 def configured_encoder(
-    section: EncoderConfig, trainable: bool, gradient_checkpointing: bool = False
+    section: EncoderConfig,
+    trainable: bool,
+    gradient_checkpointing: bool = False,
+    needed: Mapping[str, int] = MappingProxyType({}),
 ) -> HubEncoder:
     """The encoder of a config's section, without what an adaptation adds.
+
+    Args:
+        needed: further arguments, of the kind of task.
 
     Raises:
         ConfigError, ArtifactError: as `HubEncoder`.
     """
     return HubEncoder(
-        trainable=trainable, gradient_checkpointing=gradient_checkpointing, **section.model_dump()
+        trainable=trainable,
+        gradient_checkpointing=gradient_checkpointing,
+        **section.model_dump(),
+        **needed,
     )
 
 

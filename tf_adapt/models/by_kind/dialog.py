@@ -1,0 +1,51 @@
+"""The next reply of a dialogue."""
+
+import tensorflow as tf
+
+from tf_adapt.data.packing.dialog import OTHERS, REPLY_START
+from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.errors import ConfigError
+from tf_adapt.tasks.task import Task
+
+
+def check_encoder(encoder: HubEncoder) -> None:
+    """Refuses every encoder: the model is another one.
+
+    Raises:
+        ConfigError: always.
+    """
+    raise ConfigError(
+        "task: a model of dialogues has two losses of its own; expected tf_adapt.models.dialog."
+        "dialog_model.build_dialog_model, or a config with kind: dialog"
+    )
+
+
+def inputs(encoder: HubEncoder) -> dict:
+    """Model inputs for one exchange with two candidates of one token."""
+    ids = tf.zeros([1, 2, 3], tf.int32)
+    return {
+        "a": {
+            "input_word_ids": ids,
+            "input_mask": tf.ones_like(ids),
+            "input_type_ids": ids,
+            REPLY_START: tf.constant([1]),
+            OTHERS: tf.zeros([1, 1, 1], tf.int32),
+        }
+    }
+
+
+def targets(task: Task) -> tf.Tensor:
+    """The targets of one exchange, which are not used: the reply is in the inputs."""
+    return tf.zeros([1], "int32")
+
+
+def predictions(model, outputs, inputs: dict) -> dict:
+    """The model's reply; and of the right one the summed loss, the tokens, and the scores of all
+    candidates, itself first."""
+    scores = tf.concat([outputs[:, 2:], model.scores_of_others(inputs)], axis=1)
+    return {
+        "reply": model.replies(inputs),
+        "loss": outputs[:, 0],
+        "tokens": outputs[:, 1],
+        "choices": scores,
+    }
