@@ -27,6 +27,7 @@ COMMANDS = {
     "train": "--json --quiet",
     "evaluate": "--json --quiet",
     "predict": "--quiet",
+    "chat": "",
     "export": "--quiet",
     "serve": "--quiet",
     "encode": "--quiet",

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from tf_adapt.commands.analyses import analyze
+from tf_adapt.commands.chatting import chat
 from tf_adapt.commands.comparing import advise, compare, diagnose
 from tf_adapt.commands.configs import config
 from tf_adapt.commands.console import DEBUG
@@ -75,7 +76,7 @@ class Commands(click.Group):
 @click.group(
     cls=Commands,
     commands=(
-        *(train, evaluate, predict, export, serve, fisher, ensemble),
+        *(train, evaluate, predict, chat, export, serve, fisher, ensemble),
         *(init, estimate, compare, diagnose, pool, advise, analyze),
         *(module, encode, data, config),
     ),

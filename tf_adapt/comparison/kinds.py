@@ -47,7 +47,6 @@ class Row:
         example: name of the data that ship, for `tf-adapt init --example`; by default the kind's.
         column_lines, width_lines, over_long: of a first config: on the columns of its file, on the
             width of heads, and what happens to long texts.
-        refused: why it is not compared; empty: it is.
     """
 
     baseline: Callable[[Splits], Any]
@@ -70,7 +69,6 @@ class Row:
         "  head_units: {freeze: 100}",
     )
     over_long: str = "are cut, and counted in the report"
-    refused: str = ""
 
 
 def _right_answers(of_cells: Mapping[str, list], gold: list, kind: str) -> dict[str, list[bool]]:
@@ -164,6 +162,5 @@ KINDS: dict[str, Row] = {
         confusion=_no_confusion,
         column_lines=span_extraction.no_columns,
         width_lines=(),
-        refused="dialogues are not compared yet; train and evaluate each run with `tf-adapt train`",
     ),
 }

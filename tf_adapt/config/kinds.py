@@ -25,6 +25,7 @@ class Row:
         refused_rules: of slices.
         perturbations: those that fit; none: any, and a file of paraphrases.
         words: a word of a slice → the words that it is read as.
+        no_comparison: why runs of the kind are not compared; empty: they are.
     """
 
     refused: Refused
@@ -33,6 +34,7 @@ class Row:
     refused_rules: Mapping[str, str] = field(default_factory=dict)
     perturbations: tuple[str, ...] = ()
     words: Callable[[str], list[str]] = words_of
+    no_comparison: str = ""
 
 
 _NO_SPANS: Refused = {
@@ -151,6 +153,8 @@ KINDS = {
             ("data",): "expected another kind than {kind}, which is trained alone; take it out"
         },
         refused_rules=_NO_OVERLAP,
+        no_comparison="expected another kind in a comparison, got dialog, which is not compared "
+        "yet; make runs with tf-adapt train",
     ),
     "language_model": Row(
         _NO_THRESHOLDS | _NO_CLASS_WEIGHT | _OF_ONE_LABEL | _NO_PROMPTS,

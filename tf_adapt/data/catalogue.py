@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from tf_adapt.data import formats
+from tf_adapt.data.formats.dialogues import read_dialogue_objects
 from tf_adapt.data.labels import scheme_tags
 
 SAMPLE_FOLDER = Path(__file__).parent / "sample"
@@ -251,6 +252,13 @@ DATASETS: dict[str, DatasetInfo] = {
         files={"train": ("train.json",), "dev": ("dev.json",)},
         read=formats.read_squad,
         folder=SAMPLE_FOLDER / "span_extraction",
+    ),
+    "sample_dialog": DatasetInfo(
+        kind="dialog",
+        metric="perplexity",
+        files={"train": ("train.jsonl",), "dev": ("dev.jsonl",)},
+        read=read_dialogue_objects,
+        folder=SAMPLE_FOLDER / "dialog",
     ),
     "sample_tagging": DatasetInfo(
         kind="tagging",

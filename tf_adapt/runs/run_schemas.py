@@ -186,7 +186,8 @@ class Metrics(Schema):
 
     `distances`: of the encoder's weights from those that the run began with (the pretrained ones,
     with `start` those of that run), relative to their length, by layer group and of `all`; missing
-    where none is ever trained, and of averaged weights.
+    where none is ever trained, and of averaged weights. `persona`: that of the first dialogue of
+    the last split, for a chat.
     """
 
     dataset: str
@@ -219,5 +220,6 @@ class Metrics(Schema):
     peak_memory_mb: float
     peak_gpu_memory_mb: float | None = None
     versions: dict[str, str]
+    persona: list[str] | None = None
     target: str | None = None
     tasks: dict[str, TaskMetrics] = {}

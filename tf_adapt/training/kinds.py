@@ -45,6 +45,7 @@ class Row:
         outcomes: task, examples, arrays → the probabilities of what may come true of each choice,
             and the number of what did; None: its probabilities are not calibrated.
         encoder_options: arguments of `HubEncoder` that the kind needs.
+        facts: examples by split → what a run keeps of them in `metrics.json`.
     """
 
     build: Callable[..., AdaptedModel] = build_model
@@ -63,6 +64,7 @@ class Row:
     label_place: str = "the label column"
     outcomes: Callable[[Task, list, Answer], tuple[np.ndarray, np.ndarray]] | None = None
     encoder_options: Mapping[str, int] = field(default_factory=dict)
+    facts: Callable[[dict[str, list]], dict[str, Any]] = classification.no_facts
 
 
 _CLASSIFICATION = Row(outcomes=classification.outcomes)
@@ -102,6 +104,7 @@ KINDS: dict[str, Row] = {
         head_name=language_model.no_head_name,
         head_reads=language_model.no_head_name,
         encoder_options=dialog.ENCODER,
+        facts=dialog.first_persona,
     ),
     "language_model": Row(
         build=language_model.build,

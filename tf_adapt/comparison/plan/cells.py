@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.comparison.plan.sections import SignalSettings
 from tf_adapt.comparison.plan.signal_cells.members import Values, in_words
 from tf_adapt.comparison.plan.signals import keys_of, own_data
@@ -20,6 +19,7 @@ from tf_adapt.comparison.search.cell_space import with_values
 from tf_adapt.comparison.search.section import SearchSection
 from tf_adapt.comparison.search.space import CellSearch
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TfdsConfig
+from tf_adapt.config.kinds import KINDS
 from tf_adapt.config.reading import config_from, filled_in
 from tf_adapt.config.sections import Config, EncoderConfig
 from tf_adapt.config.signal_sections import SliceConfig, WeakConfig
@@ -317,8 +317,9 @@ def check_cells(cells: tuple[Cell, ...], where: str) -> None:
             raise ConfigError(
                 f"{where}: objective: expected task in a comparison, got {cell.config.objective}"
             )
-        if KINDS[kind_of(cell.config)].refused:
-            raise ConfigError(f"{where}: data.kind: {KINDS[kind_of(cell.config)].refused}")
+        kind = kind_of(cell.config)
+        if kind is not None and KINDS[kind].no_comparison:
+            raise ConfigError(f"{where}: data.kind: {KINDS[kind].no_comparison}")
 
 
 def _check_members(cell: Cell, where: str) -> None:

@@ -99,6 +99,15 @@ class DialogRows:
         return np.append(self.pieces[reply], self.first_new + 1).astype(np.int32)
 
 
+def prompts_of(given: dict) -> dict:
+    """The encoder's inputs up to the token before each reply, `[batch, time]`."""
+    starts = given[REPLY_START][:, None]
+    longest = tf.reduce_max(starts) + 1
+    names = ("input_word_ids", "input_mask", "input_type_ids")
+    rows = {name: given[name][:, 0, :longest] for name in names}
+    return rows | {"input_mask": tf.cast(tf.range(longest) <= starts, tf.int32)}
+
+
 def padded(rows: list[list[np.ndarray]], filler: int) -> np.ndarray:
     """Arrays of unequal lengths as `[batch, candidates, time] int32`."""
     longest = max((len(one) for candidates in rows for one in candidates), default=1)
@@ -192,8 +201,8 @@ def wrong_replies(records: Sequence[Exchange]) -> list[tuple[str, ...]]:
     fewest = min((len(replies) for replies in found if replies), default=0)
     if 0 < fewest <= DISTRACTORS:
         raise DataError(
-            f"{records[0].where}: expected at least {DISTRACTORS} replies of other dialogues beside "
-            f"each, among which the right one is chosen, got {fewest - 1}; add dialogues"
+            f"{records[0].where}: expected at least {DISTRACTORS} replies of other dialogues "
+            f"beside each, among which the right one is chosen, got {fewest - 1}; add dialogues"
         )
     return [replies[:fewest] for replies in found]
 

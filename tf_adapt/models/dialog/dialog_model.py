@@ -7,7 +7,7 @@ from hub_modules.native.causal import last_states
 from tf_adapt.adaptation.adaptations import as_adaptation
 from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.unfreezing import make_trainable
-from tf_adapt.data.packing.dialog import OTHERS, REPLY_START
+from tf_adapt.data.packing.dialog import OTHERS, REPLY_START, prompts_of
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.generation.loop import continued
@@ -104,12 +104,3 @@ class DialogModel(AdaptedModel):
         }
         top, _ = native.states_after(rows, cache)
         return tf.reshape(self.head(last_states(top, mask > 0)), [batch, others])
-
-
-def prompts_of(given: dict) -> dict:
-    """The encoder's inputs up to the token before each reply, `[batch, time]`."""
-    starts = given[REPLY_START][:, None]
-    longest = tf.reduce_max(starts) + 1
-    names = ("input_word_ids", "input_mask", "input_type_ids")
-    rows = {name: given[name][:, 0, :longest] for name in names}
-    return rows | {"input_mask": tf.cast(tf.range(longest) <= starts, tf.int32)}

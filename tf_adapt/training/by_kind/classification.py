@@ -36,6 +36,11 @@ def no_scores(task: Task, records: list, answer: Answer, predictions: list) -> S
     return {}
 
 
+def no_facts(examples: dict[str, list]) -> dict[str, Any]:
+    """Nothing is kept of the examples."""
+    return {}
+
+
 def head_encoder(model: AdaptedModel) -> HubEncoder | None:
     """The encoder if only the head reads it, so that outputs of frozen layers can be kept; None
     with auxiliary losses, which run it on the texts."""

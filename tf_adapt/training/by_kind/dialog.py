@@ -48,3 +48,8 @@ def scores(task: Task, records: list, answer: Answer, predictions: list[Predicti
         f"hits_at_1_of_{choices.shape[1]}": float(np.mean(np.argmax(choices, axis=1) == 0)),
         **reply_scores(task, records, predictions),
     }
+
+
+def first_persona(examples: dict[str, list]) -> dict[str, list[str]]:
+    """The persona of the first dialogue of test, or of dev."""
+    return {"persona": list(examples.get("test", examples["dev"])[0].persona)}

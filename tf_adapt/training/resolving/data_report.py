@@ -9,6 +9,7 @@ from tf_adapt.data.check import check_data
 from tf_adapt.data.packing.prepare import task_of
 from tf_adapt.data.splits.read_splits import Splits, load_splits
 from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.resolving.compiled_model import configured_encoder
 
 
@@ -30,7 +31,8 @@ def read_by(
 
     Too long examples are truncated, even where training would refuse them.
     """
-    encoder = configured_encoder(section, trainable=False)
+    needed = KINDS[splits.kind].encoder_options
+    encoder = configured_encoder(section, trainable=False, needed=needed)
     limits = {"max_length": training.max_length, "document_context": training.document_context}
     return encoder, {
         split: prepare(examples, task_of(splits), encoder, truncate=True, **limits)

@@ -183,6 +183,7 @@ def _metrics(run: Run, scores: dict[str, dict]) -> dict[str, Any]:
         "metric": run.model.task.metric,
         "best_epoch": run.state.best["epoch"] + 1,
         "epochs": run.state.epoch,
+        **KINDS[run.model.task.kind].facts(run.splits.examples),
         "splits": run.splits.descriptions,
         "truncated": {split: prepared.truncated for split, prepared in run.data.items()},
         "parameters": {
