@@ -9,8 +9,10 @@ from tf_adapt.commands.main import cli
 from tf_adapt.comparison.plan.settings import comparison_from
 from tf_adapt.config.reading import config_from
 from tf_adapt.data.catalogue import SAMPLE_FOLDER
+from tf_adapt.data.formats.dialogues import Exchange
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.generation.decoding import Decoding
+from tf_adapt.training.by_kind.nearest_reply import tfidf_hits
 from tf_adapt.training.finished.chat import chat_of_run
 from tf_adapt.training.finished.run_export import export_run
 from tf_adapt.training.finished.trained_run import evaluate_file, predict_file
@@ -42,10 +44,26 @@ def test_scores_of_a_run_and_of_its_file(run):
     dev = metrics["dev"]
     assert dev["perplexity"] < 300
     assert 0 <= dev["hits_at_1_of_20"] <= 1
-    assert {"f1", "distinct_1", "distinct_2", "equal_replies", "hits_at_1_of_4"} <= dev.keys()
+    assert {
+        "f1",
+        "distinct_1",
+        "distinct_2",
+        "tfidf_hits_at_1_of_20",
+        "hits_at_1_of_4",
+    } <= dev.keys()
     scores = evaluate_file(folder, DEV)
     for name in ("perplexity", "hits_at_1_of_20", "f1", "hits_at_1_of_4"):
         assert scores[name] == pytest.approx(dev[name], rel=1e-4), name
+
+
+def test_the_nearest_reply_by_words():
+    said = [
+        Exchange(("i keep bees",), ("bees ?",), "my bees make honey", ("no", "so", "well"), "1", 1),
+        Exchange(("x y",), ("hello",), "good day", ("hello you", "so", "well"), "2", 2),
+        Exchange(("x y",), ("what",), "yes", ("no", "so", "well"), "3", 3),
+    ]
+    # Right; wrong; no word in common with any of six.
+    assert tfidf_hits(said) == pytest.approx((1 + 0 + 1 / 6) / 3)
 
 
 def test_a_reply_for_each_exchange(run, tmp_path):

@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from tf_adapt.layers.global_mean import global_mean, global_ratio, weights_like
-from tf_adapt.tasks.dialog_settings import CHOICE_WEIGHT, LANGUAGE_MODEL_WEIGHT
+from tf_adapt.tasks.by_kind.dialog import CHOICE_WEIGHT, LANGUAGE_MODEL_WEIGHT
 
 
 @keras.saving.register_keras_serializable("tf_adapt")

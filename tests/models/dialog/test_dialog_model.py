@@ -10,7 +10,7 @@ from tf_adapt.data.formats.dialogues import Exchange
 from tf_adapt.data.packing.dialog import wrong_replies
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.models.dialog.dialog_model import build_dialog_model
-from tf_adapt.tasks.dialog_settings import NEW_TOKENS, SEGMENTS
+from tf_adapt.tasks.by_kind.dialog import NEW_TOKENS, SEGMENTS
 
 TASK = ta.Task("dialog")
 PERSONA = ("I am in", "the")

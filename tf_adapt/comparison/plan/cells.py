@@ -317,7 +317,7 @@ def check_cells(cells: tuple[Cell, ...], where: str) -> None:
             raise ConfigError(
                 f"{where}: objective: expected task in a comparison, got {cell.config.objective}"
             )
-        kind = kind_of(cell.config)
+        kind = None if cell.config.data is None else kind_of(cell.config)
         if kind is not None and KINDS[kind].no_comparison:
             raise ConfigError(f"{where}: data.kind: {KINDS[kind].no_comparison}")
 

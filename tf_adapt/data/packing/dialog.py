@@ -10,7 +10,7 @@ import tensorflow as tf
 from tf_adapt.data.formats.dialogues import Exchange, check_exchange
 from tf_adapt.data.packing.prepared import Limits, PreparedData
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.tasks.dialog_settings import (
+from tf_adapt.tasks.by_kind.dialog import (
     CANDIDATES,
     DISTRACTORS,
     EXCHANGES,

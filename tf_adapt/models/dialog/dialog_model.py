@@ -13,7 +13,7 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.generation.loop import continued
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.dialog.heads import ReplyChooser
-from tf_adapt.tasks.dialog_settings import MAX_NEW_TOKENS
+from tf_adapt.tasks.by_kind.dialog import MAX_NEW_TOKENS
 from tf_adapt.tasks.task import Task
 
 

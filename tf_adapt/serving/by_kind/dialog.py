@@ -1,10 +1,11 @@
 """The replies of a dialogue."""
 
+from collections.abc import Sequence
+
 from tf_adapt.data.formats.dialogues import Exchange
 from tf_adapt.errors import ConfigError
 from tf_adapt.serving.by_kind.classification import Answer
 from tf_adapt.serving.prediction.answers import Prediction
-from tf_adapt.statistics.replies import distinct
 from tf_adapt.tasks.answer_scores import answer_f1
 from tf_adapt.tasks.task import Task
 
@@ -30,6 +31,20 @@ def reply_scores(
         "distinct_2": distinct(replies, 2),
         "equal_replies": 1 - len(set(replies)) / len(replies),
     }
+
+
+def distinct(replies: Sequence[str], n: int) -> float:
+    """distinct-n: the number of distinct n-grams of words, divided by the number of all; 0 without.
+
+    Source: Li et al. 2016, "A Diversity-Promoting Objective Function for Neural Conversation
+    Models".
+    """
+    grams = [
+        tuple(words[start : start + n])
+        for words in map(str.split, replies)
+        for start in range(len(words) - n + 1)
+    ]
+    return len(set(grams)) / len(grams) if grams else 0.0
 
 
 def refuse_export(*arguments) -> None:

@@ -12,9 +12,10 @@ from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.dialog.dialog_model import build_dialog_model
 from tf_adapt.serving.by_kind.dialog import reply_scores
 from tf_adapt.serving.prediction.predict import Prediction
-from tf_adapt.tasks.dialog_settings import NEW_TOKENS, SEGMENTS
+from tf_adapt.tasks.by_kind.dialog import NEW_TOKENS, SEGMENTS
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.by_kind.classification import Answer, Scores
+from tf_adapt.training.by_kind.nearest_reply import tfidf_hits
 
 # Arguments of the encoder.
 ENCODER = {"new_tokens": NEW_TOKENS, "segments": SEGMENTS}
@@ -39,13 +40,15 @@ def build(
 
 
 def scores(task: Task, records: list, answer: Answer, predictions: list[Prediction]) -> Scores:
-    """Perplexity, F1, variety, and how often the right reply has the highest score: of all
-    candidates, by chance one in their number."""
+    """Perplexity, F1, variety, and how often the right reply has the highest score of all
+    candidates, by chance one in their number; beside it the baseline, by TF-IDF."""
     choices = answer["choices"]
+    hits = f"hits_at_1_of_{choices.shape[1]}"
     mean = float(np.sum(answer["loss"], dtype="float64") / np.sum(answer["tokens"]))
     return {
         "perplexity": math.exp(min(mean, 700.0)),
-        f"hits_at_1_of_{choices.shape[1]}": float(np.mean(np.argmax(choices, axis=1) == 0)),
+        hits: float(np.mean(np.argmax(choices, axis=1) == 0)),
+        f"tfidf_{hits}": tfidf_hits(records),
         **reply_scores(task, records, predictions),
     }
 

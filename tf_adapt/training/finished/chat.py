@@ -15,7 +15,7 @@ from tf_adapt.generation.decoding import Decoding
 from tf_adapt.generation.generator import TokenGenerator
 from tf_adapt.models.dialog.dialog_model import DialogModel
 from tf_adapt.runs import run_folder
-from tf_adapt.tasks.dialog_settings import MAX_NEW_TOKENS
+from tf_adapt.tasks.by_kind.dialog import MAX_NEW_TOKENS
 from tf_adapt.training.finished.load_run import load_run
 
 # As the published implementation of the recipe writes its replies.
