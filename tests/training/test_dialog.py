@@ -4,6 +4,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from cut_runs import assert_same_results, keep_at
 
 from tf_adapt.commands.main import cli
 from tf_adapt.comparison.plan.settings import comparison_from
@@ -34,8 +35,16 @@ def content_of(handle) -> dict:
 @pytest.fixture(scope="module")
 def run(tiny_causal, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "run"
-    metrics = train(config_from(content_of(tiny_causal), "test"), folder)
+    with pytest.MonkeyPatch.context() as patch:
+        keep_at(patch, 5, folder.with_name("cut"))
+        metrics = train(config_from(content_of(tiny_causal), "test"), folder)
     return folder, metrics
+
+
+def test_a_run_that_was_cut_ends_with_the_same_bits(run, tiny_causal):
+    cut = run[0].with_name("cut")
+    train(config_from(content_of(tiny_causal), "test"), cut)
+    assert_same_results(cut, run[0])
 
 
 def test_scores_of_a_run_and_of_its_file(run):
