@@ -38,6 +38,8 @@ IGNORED = {
     "TrainSteps": "a model without parts, for AdaptedModel; see models/test_adapted_model.py",
     "PhasedModel": "a model without parts, for the next two",
     "AdaptedModel": "made of a task, an encoder and a head; see models/test_adapted_model.py",
+    "DialogModel": "with the rows of dialogues; see models/dialog/test_dialog_model.py",
+    "ReplyChooser": "on states, of DialogModel; see models/dialog/test_dialog_model.py",
     "ContrastiveModel": "around an AdaptedModel's encoder; see models/test_contrastive.py",
     "MultiTaskModel": "made of several of these; see models/test_multi_task_model.py",
 }
