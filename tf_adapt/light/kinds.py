@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tf_adapt.errors import ConfigError
 from tf_adapt.light.answer_spans import Context, best_answer, best_spans
 from tf_adapt.light.chains import best_path, marginals
 from tf_adapt.light.engine import LightEngine
@@ -210,6 +211,10 @@ def _named_spans(answer: Answer, task: Task, columns: Columns) -> Answer:
     }
 
 
+def _refused(*arguments: Any) -> Answer:
+    raise ConfigError("expected another kind than dialog, which is not exported yet")
+
+
 _TEXT, _PAIR = ("text",), ("text_a", "text_b")
 _LABEL = Row(_TEXT, _labels, _mean_labels, _named_labels)
 _NUMBER = Row(_TEXT, _numbers, _mean_numbers, _named_numbers)
@@ -221,4 +226,5 @@ KINDS = {
     "pair_regression": replace(_NUMBER, inputs=_PAIR),
     "tagging": Row(("tokens",), _tags, _mean_tags, _named_tags),
     "span_extraction": Row(("question", "context"), _spans, _one, _named_spans),
+    "dialog": Row(_TEXT, _refused, _refused, _refused),
 }

@@ -1,11 +1,11 @@
-"""The replies of a dialogue."""
+"""The replies of a dialogue. Imports no TensorFlow."""
 
 from collections.abc import Sequence
 
 from tf_adapt.data.formats.dialogues import Exchange
 from tf_adapt.errors import ConfigError
 from tf_adapt.serving.by_kind.classification import Answer
-from tf_adapt.serving.prediction.answers import Prediction
+from tf_adapt.serving.prediction.prediction import Prediction
 from tf_adapt.tasks.answer_scores import answer_f1
 from tf_adapt.tasks.task import Task
 

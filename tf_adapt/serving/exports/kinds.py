@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tf_adapt.data.packing.prepared import Limits
+from tf_adapt.serving.by_kind.dialog import refuse_export
 from tf_adapt.serving.exports.by_kind import (
     classification,
-    dialog,
     multilabel_classification,
     regression,
     span_extraction,
@@ -69,6 +69,6 @@ KINDS = {
     "dialog": Row(
         classification.of_text,
         classification.named,
-        check=dialog.refuse_export,
+        check=refuse_export,
     ),
 }

@@ -93,6 +93,7 @@ KINDS = {
     "dialog": Row(
         dialog.predictions,
         dialog.refuse_export,
+        dialog.refuse_export,
         dialog.predictions,
         scores=dialog.reply_scores,
         certainties=certain.none,

@@ -11,7 +11,7 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.dialog.dialog_model import build_dialog_model
 from tf_adapt.serving.by_kind.dialog import reply_scores
-from tf_adapt.serving.prediction.predict import Prediction
+from tf_adapt.serving.prediction.prediction import Prediction
 from tf_adapt.tasks.by_kind.dialog import NEW_TOKENS, SEGMENTS
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.by_kind.classification import Answer, Scores
