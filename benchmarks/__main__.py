@@ -36,6 +36,7 @@ BENCHMARKS = {
     "starting": "starting",
     "serving": "serving",
     "engines": "engines",
+    "light": "light",
     "quickstart": "quickstart",
 }
 NUMBERS = "benchmarks.json"

@@ -26,7 +26,7 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
             count = settings.of(200 if batch_size == 1 else 1024, 8)
             yield Measurement(
                 f"{title}, {precision or 'float32'}",
-                _contestants(settings, tolerance),
+                contestants(settings, tolerance),
                 job=job_of(settings, precision, texts[:count], batch_size),
                 rounds=settings.rounds(),
                 calls=count if batch_size == 1 else 1,
@@ -40,7 +40,8 @@ def measurements(settings: Settings) -> Iterator[Measurement]:
             )
 
 
-def _contestants(settings: Settings, tolerance: float) -> list[Contestant]:
+def contestants(settings: Settings, tolerance: float) -> list[Contestant]:
+    """Those who answer with TensorFlow, OpenVINO or PyTorch."""
     return [
         Contestant("ours, OpenVINO", "serve_ours.py", job={"engine": "openvino"}),
         Contestant(

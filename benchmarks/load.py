@@ -1,7 +1,8 @@
 """`python -m benchmarks.load`: `tf-adapt serve` under load, by clients of locust, on one machine.
 
-Prints a table in Markdown: MiniLM with a linear classifier, sentences of SST-2, one text a request.
-Needs locust (`pip install locust`) and the extra [serve].
+Prints a table in Markdown: MiniLM with a linear classifier, sentences of SST-2, one text a request;
+and before it the seconds from the command to its first answer, and its memory. Needs locust (`pip
+install locust`) and the extras [serve] and, with `--format openvino`, [light].
 """
 
 import contextlib
@@ -23,7 +24,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from benchmarks.serving import job_of
+from benchmarks.serving import export_of
 from benchmarks.settings import Settings
 from benchmarks.side_by_side.environments import CHILDREN, variables
 
@@ -33,16 +34,28 @@ HEADER = ("scene", "answers a second", "median, ms", "95 %", "99 %", "answers by
 
 @dataclass
 class Served:
-    """A running `tf-adapt serve`, and the folder of its model's versions."""
+    """A running `tf-adapt serve`, the folder of its model's versions, and the seconds from the
+    command to its first answer."""
 
     process: subprocess.Popen
     port: int
     versions: Path
+    first_answer: float = 0.0
 
     def get(self, path: str) -> str:
         """The body of an answer."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
             return answer.read().decode()
+
+    def answered(self, text: str) -> bool:
+        """Whether it answers one text."""
+        body = json.dumps({"instances": [text]}).encode()
+        url = f"http://127.0.0.1:{self.port}/v1/models/m:predict"
+        try:
+            with urllib.request.urlopen(url, body, timeout=60) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
 
     def megabytes(self) -> float:
         """Memory of the process (resident)."""
@@ -53,22 +66,35 @@ class Served:
 @click.command()
 @click.option("--shared", envvar="TF_ADAPT_SHARED", required=True, type=click.Path(path_type=Path))
 @click.option("--minilm", default="modules/minilm_l6_h384", type=click.Path(path_type=Path))
+@click.option("--format", "form", default="savedmodel", help="Of the export.")
+@click.option("--precision", default=None, help="Of the export.")
 @click.option("--engine", default="tensorflow", help="Of the server.")
 @click.option("--seconds", default=60, help="Of each scene.")
-@click.option("--soak", default=600, help="Seconds of the last scene.")
-def main(shared: Path, minilm: Path, engine: str, seconds: int, soak: int) -> None:
+@click.option("--soak", default=600, help="Seconds of the last scene; 0: without it.")
+def main(
+    shared: Path,
+    minilm: Path,
+    form: str,
+    precision: str | None,
+    engine: str,
+    seconds: int,
+    soak: int,
+) -> None:
     """Plays all scenes and prints what was answered."""
     with tempfile.TemporaryDirectory() as work:
         settings = Settings(shared.resolve(), minilm.resolve(), False, Path(work))
-        job = job_of(settings, None, settings.sst2()[:1000], 1)
-        scenes = Scenes(settings.work, Path(job["export"]), job["texts"], engine)
+        texts = settings.file("texts", settings.sst2()[:1000])
+        export = Path(export_of(settings, precision, form))
+        scenes = Scenes(settings.work, export, texts, engine)
+        scenes.start()
         click.echo(f"| {' | '.join(HEADER)} |\n| --- |{' ---: |' * 4} --- |")
         scenes.one_client(seconds // 2)
         scenes.batching(seconds)
         scenes.overload(seconds)
         scenes.new_version(seconds)
         scenes.stopped(seconds // 3)
-        scenes.soak(soak)
+        if soak:
+            scenes.soak(soak)
 
 
 @dataclass
@@ -79,6 +105,14 @@ class Scenes:
     export: Path
     texts: str
     engine: str
+
+    def start(self) -> None:
+        """Three starts, and what each holds in memory once it has answered."""
+        for _ in range(3):
+            with self.served() as served:
+                click.echo(
+                    f"first answer after {served.first_answer:.2f} s, {served.megabytes():.0f} MB"
+                )
 
     def one_client(self, seconds: int) -> None:
         """The rate of one text after another, which batching has to beat."""
@@ -142,18 +176,18 @@ class Scenes:
             port = free.getsockname()[1]
         command = ["-m", "tf_adapt", "serve", f"m={versions}", "--port", str(port), "--trust"]
         command += ["--engine", self.engine, *options]
+        text = json.loads(Path(self.texts).read_text("utf-8"))[0]
         # As a user starts it: all cores.
+        began = time.perf_counter()
         with open(self.work / "serve.log", "w") as log:
             process = subprocess.Popen([sys.executable, *command], stdout=log, stderr=log)
         found = Served(process, port, versions)
         try:
-            while True:
-                with contextlib.suppress(OSError):
-                    found.get("/readyz")
-                    break
+            while not found.answered(text):
                 if process.poll() is not None:
                     raise click.ClickException((self.work / "serve.log").read_text()[-2000:])
-                time.sleep(0.2)
+                time.sleep(0.02)
+            found.first_answer = time.perf_counter() - began
             # The first calls are slower.
             self.asked(found, 4, 3)
             yield found

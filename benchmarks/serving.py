@@ -36,21 +36,26 @@ def job_of(
     settings: Settings, precision: str | None, texts: list[str], batch_size: int
 ) -> dict[str, Any]:
     """What the children that serve MiniLM with a linear head are told."""
-    export = settings.made(
-        f"export_{precision}",
-        "serve_export.py",
-        module=str(settings.minilm),
-        head=settings.head_file(),
-        precision=precision,
-    )
     return {
-        "export": export,
+        "export": export_of(settings, precision, "savedmodel"),
         "huggingface": settings.huggingface_minilm,
         "head": settings.head_file(),
         "texts": settings.file("texts", texts),
         "precision": precision,
         "batch_size": batch_size,
     }
+
+
+def export_of(settings: Settings, precision: str | None, form: str) -> str:
+    """The folder of MiniLM with a linear head as `savedmodel` or light export (`openvino`)."""
+    return settings.made(
+        f"export_{form}_{precision}",
+        "serve_export.py",
+        module=str(settings.minilm),
+        head=settings.head_file(),
+        precision=precision,
+        format=form,
+    )
 
 
 def _contestants(tolerance: float) -> list[Contestant]:
