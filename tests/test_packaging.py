@@ -66,3 +66,12 @@ def test_an_index_shows_authors_links_and_no_link_into_nothing(content):
     assert "Project-URL: Paper, https://" in information
     links = re.findall(r"\]\(([^)]*)\)", information)
     assert links and all(link.startswith("http") for link in links)
+
+
+def test_what_serves_without_tensorflow_is_asked_for_as_by_the_library():
+    """The lines of requirements/light.txt are among those of setup.py."""
+    lines = (ROOT / "requirements" / "light.txt").read_text("utf-8").splitlines()
+    asked = [line for line in lines if not line.startswith("#")]
+    setup = (ROOT / "setup.py").read_text("utf-8")
+    assert len(asked) > 5
+    assert [line for line in asked if f'"{line}"' not in setup] == []

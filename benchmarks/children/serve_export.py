@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 from answering import Work, answer
-from tf_adapt.training.finished.export_formats import FORMATS
 
 import tf_adapt as ta
 from tf_adapt.runs.export_files import DEFAULT
 from tf_adapt.serving.exports.model_card import plain_card
 from tf_adapt.serving.exports.shared_export import ServedTask
+from tf_adapt.training.finished.export_formats import FORMATS
 from tf_adapt.training.resolving.compiled_model import precision
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from answering import Work, answer
+
 from tf_adapt.light.light_model import LightModel
 
 

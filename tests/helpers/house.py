@@ -6,8 +6,9 @@ floor above the highest one that it imports.
 """
 
 import ast
+import functools
+import sys
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,45 +28,47 @@ def imports(path: Path) -> set[str]:
     return {name for name in names if name.split(".")[0] in HOMES}
 
 
-def imported_at_once(path: Path) -> Iterator[str]:
+@functools.cache
+def imported_at_once(path: Path) -> list[str]:
     """The modules that are imported with a file, as dotted names; what is in functions is not."""
+    names: list[str] = []
     waiting: list[ast.AST] = [ast.parse(path.read_text("utf-8"))]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.ImportFrom):
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             waiting += node.orelse
         elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             waiting += ast.iter_child_nodes(node)
+    return names
 
 
-def way_to(package: str, start: str) -> list[str]:
-    """How a module of ours comes to import a package: the modules between them; empty: it does not.
+def packages_imported_with(start: str) -> dict[str, list[str]]:
+    """The packages that are not ours or Python's and are imported with a module of ours; each with
+    the modules on the way to it.
 
     Args:
         start: a dotted name.
     """
-    before: dict[str, str] = {start: ""}
-    waiting = [start]
+    ways, waiting = {start: [start]}, [start]
+    packages: dict[str, list[str]] = {}
     while waiting:
         name = waiting.pop()
-        if name.split(".")[0] == package:
-            way = [name]
-            while before[way[0]]:
-                way.insert(0, before[way[0]])
-            return way
-        file = ROOT.joinpath(*name.split("."))
+        home, file = name.split(".")[0], ROOT.joinpath(*name.split("."))
+        if home not in HOMES:
+            if home not in sys.stdlib_module_names:
+                packages[home] = ways[name]
+            continue
         paths = [path for path in (file / "__init__.py", file.with_suffix(".py")) if path.is_file()]
         parents = [name.rpartition(".")[0]] if paths and "." in name else []
         for other in [*parents, *(one for path in paths for one in imported_at_once(path))]:
-            if other not in before:
-                before[other] = name
+            if other not in ways:
+                ways[other] = [*ways[name], other]
                 waiting.append(other)
-    return []
+    return packages
 
 
 def import_statements(name: str) -> int:

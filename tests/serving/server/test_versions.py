@@ -1,6 +1,7 @@
 """New versions of a served model: picked up under load, or refused while the old one stays."""
 
 import asyncio
+import json
 import shutil
 import threading
 import time
@@ -11,12 +12,14 @@ import tensorflow as tf
 pytest.importorskip("starlette", reason="the extra [serve] is not installed")
 
 from google.protobuf import text_format  # noqa: E402
+from openvino_engine import needs_openvino  # noqa: E402
 from servers import running, server_of  # noqa: E402
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel  # noqa: E402
 
 from hub_modules.manifest import write_manifest  # noqa: E402
-from tf_adapt.errors import ArtifactError  # noqa: E402
+from tf_adapt.errors import ArtifactError, ConfigError  # noqa: E402
 from tf_adapt.serving.server import versions  # noqa: E402
+from tf_adapt.serving.server.loaded import load_export  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -39,6 +42,7 @@ def states(served) -> dict[str, tuple[str, str]]:
     return {one["version"]: (one["state"], one["status"]["error_message"]) for one in found}
 
 
+@needs_openvino
 def test_s3_a_new_version_under_load_and_a_damaged_one(exports, tmp_path, caplog):
     folder = tmp_path / "m"
     folder.mkdir()
@@ -54,21 +58,22 @@ def test_s3_a_new_version_under_load_and_a_damaged_one(exports, tmp_path, caplog
         for client in clients:
             client.start()
         try:
-            # The new version is another task, so that its answers are not the old one's.
-            publish(exports["topics"] / "1", folder / "2")
+            # The new version is another task, so that its answers are not the old one's; and in
+            # the other format.
+            publish(exports["light"] / "1", folder / "2")
             wait_for(lambda: states(served).get("2") == ("AVAILABLE", ""))
             wait_for(lambda: states(served).get("1") == ("END", ""))
             assert "labels" in served.predict("m", instances=["a"]).json["predictions"][0]
             assert served.ask("POST", "/v1/models/m/versions/1:predict", {}).status == 404
 
-            shutil.copytree(exports["films"] / "1", tmp_path / "damaged")
-            with open(tmp_path / "damaged" / "saved_model.pb", "ab") as file:
-                file.write(b"x")
+            shutil.copytree(exports["light"] / "1", tmp_path / "damaged")
+            with open(tmp_path / "damaged" / "graphs" / "0.xml", "ab") as damaged:
+                damaged.write(b"x")
             (tmp_path / "damaged").rename(folder / "3")
             wait_for(lambda: states(served).get("3", ("", ""))[0] == "END")
             message = "this version cannot be loaded; the server's log says why"
             assert states(served)["3"] == ("END", message)
-            assert "saved_model.pb" in caplog.text
+            assert "graphs/0.xml" in caplog.text
             assert states(served)["2"] == ("AVAILABLE", "")
             assert "version 3 is not served, version 2 stays" in caplog.text
 
@@ -90,6 +95,25 @@ def test_s3_a_new_version_under_load_and_a_damaged_one(exports, tmp_path, caplog
                 client.join()
     assert len(statuses) > 20
     assert set(statuses) == {200}
+
+
+@needs_openvino
+def test_signatures_of_a_light_export_are_those_of_a_saved_model(exports):
+    """Of each kind, in the metadata of TensorFlow Serving; the names of tensors are a graph's."""
+    light, saved = (
+        {
+            name: json.loads(json.dumps(one.definition), object_hook=without_a_tensors_name)
+            for name, one in load_export(exports[name] / "3", False).signatures.items()
+        }
+        for name in ("light_all", "all")
+    )
+    assert light == saved and len(light) == 4
+    with pytest.raises(ConfigError, match="--engine openvino_int8: expected none for"):
+        load_export(exports["light"] / "1", False, "openvino_int8")
+
+
+def without_a_tensors_name(value: dict) -> dict:
+    return {key: one for key, one in value.items() if key != "name" or "dtype" not in value}
 
 
 def test_s3_a_version_that_fails_in_another_way_is_not_tried_at_once(
