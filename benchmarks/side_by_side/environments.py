@@ -13,7 +13,7 @@ THREADS = 1 if BUSY else 2
 
 # Name → variable that names the interpreter (None: our own), what `pip install` puts into it.
 ENVIRONMENTS = {
-    "ours": (None, "'.[convert,int8]'"),
+    "ours": (None, "'.[convert,int8,light]'"),
     "pytorch": ("TF_ADAPT_ORACLES_PYTHON", "-r requirements/oracles.txt"),
     "optimum": ("TF_ADAPT_OPTIMUM_PYTHON", "-r requirements/optimum.txt"),
     "setfit": ("TF_ADAPT_SETFIT_PYTHON", "-r requirements/setfit.txt"),
