@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-HAS_OPENVINO = importlib.util.find_spec("openvino") is not None
 needs_openvino = pytest.mark.skipif(
-    not HAS_OPENVINO, reason="the extra [openvino] is not installed"
+    importlib.util.find_spec("openvino") is None, reason="the extra [openvino] is not installed"
 )
 needs_int8 = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("openvino", "nncf")),

@@ -1,10 +1,8 @@
-"""Exports for the tests of the server: two of one task, and one of several; and in the light format
-one of each."""
+"""Exports for the tests of the server: two of one task, and one of several; some as light ones."""
 
 from pathlib import Path
 
 import pytest
-from openvino_engine import HAS_OPENVINO
 
 import tf_adapt as ta
 from tf_adapt.runs.export_files import DEFAULT
@@ -21,19 +19,33 @@ TASKS = {
 
 
 @pytest.fixture(scope="package")
-def exports(tiny_bert, tmp_path_factory) -> dict[str, Path]:
-    """The folder above the versions of each model; `all` has a signature for each task but one.
-
-    `light` is `topics`, and `light_all` is `all`, where openvino is installed.
-    """
-    folder = tmp_path_factory.mktemp("exports")
+def served_tasks(tiny_bert) -> dict[str, ServedTask]:
+    """A model of each task, on one encoder."""
     encoder = ta.HubEncoder(tiny_bert, trainable=False)
-    models = {name: ta.build_model(task, encoder, head) for name, (task, head) in TASKS.items()}
+    return {
+        name: ServedTask(ta.build_model(task, encoder, head))
+        for name, (task, head) in TASKS.items()
+    }
+
+
+@pytest.fixture(scope="package")
+def exports(served_tasks, tmp_path_factory) -> dict[str, Path]:
+    """The folder above the versions of each model; `all` has a signature for each task but one."""
+    folder = tmp_path_factory.mktemp("exports")
     for name, data in (("films", {"dataset": "sst2"}), ("topics", None)):
-        ta.export(models[name], folder / name / "1", data=data)
-    shared = {name: ServedTask(models[name]) for name in ("films", "alike", "names", "found")}
-    export_shared(shared, folder / "all" / "3")
-    if HAS_OPENVINO:
-        export_light({DEFAULT: ServedTask(models["topics"])}, folder / "light" / "1", "")
-        export_light(shared, folder / "light_all" / "3", "")
-    return {name: folder / name for name in ("films", "topics", "all", "light", "light_all")}
+        ta.export(served_tasks[name].model, folder / name / "1", data=data)
+    export_shared(_all(served_tasks), folder / "all" / "3")
+    return {name: folder / name for name in ("films", "topics", "all")}
+
+
+@pytest.fixture(scope="package")
+def light_exports(served_tasks, tmp_path_factory) -> dict[str, Path]:
+    """`topics` and `all` as light exports."""
+    folder = tmp_path_factory.mktemp("light_exports")
+    export_light({DEFAULT: served_tasks["topics"]}, folder / "topics" / "1", "")
+    export_light(_all(served_tasks), folder / "all" / "3", "")
+    return {name: folder / name for name in ("topics", "all")}
+
+
+def _all(tasks: dict[str, ServedTask]) -> dict[str, ServedTask]:
+    return {name: task for name, task in tasks.items() if name != "topics"}
