@@ -61,7 +61,7 @@ class Silent:
 class AtOnce:
     """An executor whose runs are finished when they are started."""
 
-    poll_seconds, room, running = 0.0, 1, ()
+    poll_seconds, room, running, waits_for = 0.0, 1, (), None
 
     def __init__(self):
         self.over = []

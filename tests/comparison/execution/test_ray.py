@@ -74,7 +74,7 @@ def test_what_is_refused(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_p5_a_run_whose_node_dies_goes_on_elsewhere(cluster, write_config, tmp_path):
+def test_p4_a_run_whose_node_dies_goes_on_elsewhere(cluster, write_config, tmp_path):
     comparison, run = _begun(cluster, write_config, tmp_path / "out", epochs=20)
     _kill_node(cluster)
     assert comparison.wait(240) == 0
@@ -83,7 +83,7 @@ def test_p5_a_run_whose_node_dies_goes_on_elsewhere(cluster, write_config, tmp_p
 
 
 @pytest.mark.large
-def test_p5_ctrl_c_ends_a_run_which_goes_on_with_the_same_command(cluster, write_config, tmp_path):
+def test_p4_ctrl_c_ends_a_run_which_goes_on_with_the_same_command(cluster, write_config, tmp_path):
     comparison, run = _begun(cluster, write_config, tmp_path / "out", epochs=30)
     comparison.send_signal(signal.SIGINT)
     assert comparison.wait(60) == 130
@@ -117,7 +117,7 @@ def _check_epochs(run, count):
 
 
 @pytest.mark.large
-def test_p5_a_node_and_the_comparison_killed_give_the_report_of_one_machine(write_config, tmp_path):
+def test_p4_a_node_and_the_comparison_killed_give_the_report_of_one_machine(write_config, tmp_path):
     """Twelve runs on three nodes."""
     path = write_config(learning_rates=[1e-3, 1e-2], seeds=4)
     whole, out = tmp_path / "whole", tmp_path / "out"

@@ -63,9 +63,11 @@ class Executor(Protocol):
         poll_seconds: between two looks at what has ended.
         running: the runs that were started and have not ended.
         room: how many more it takes now.
+        waits_for: what no machine has for the runs, for the user; None: nothing.
     """
 
     poll_seconds: float
+    waits_for: str | None
 
     @property
     def running(self) -> list[CellRun]: ...

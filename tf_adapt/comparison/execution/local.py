@@ -39,6 +39,7 @@ class LocalExecutor:
     """
 
     poll_seconds = 0.05  # a run may take a second
+    waits_for = None
 
     def __init__(self, gpus: Sequence[str | None], threads: int, cache: Path):
         self.gpus, self.threads, self.cache = list(gpus), threads, cache

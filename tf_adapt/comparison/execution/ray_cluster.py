@@ -5,35 +5,25 @@ with the tasks, and so do data and modules where a node has none at their path. 
 folders alone: a comparison that is begun again begins its tasks anew.
 """
 
-import contextlib
 import importlib.util
 import math
-import os
-import signal
-import socket
-import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import hub_modules
-import tf_adapt
 from hub_modules.storage.machine import gpus
 from tf_adapt.comparison.execution.jobs import default_gpus_per_run, jobs_at_once
 from tf_adapt.comparison.execution.node_process import GRACE_SECONDS
+from tf_adapt.comparison.execution.ray_connection import cluster_address, join, start_own
 from tf_adapt.comparison.execution.ray_task import Call, Missing, execute
 from tf_adapt.comparison.execution.runs import CellRun, log_of
 from tf_adapt.comparison.execution.shipped_files import read_files
 from tf_adapt.errors import ConfigError, TfAdaptError, TrainingError
 
-AUTO = "auto"
-ANSWER_SECONDS = 10.0
 MOST_LOST = 3  # times that a run begins again whose node or worker has died
-# Variables that say where caches are and how libraries behave.
-_PASSED = ("TF_", "TFHUB_", "TFDS_", "HF_", "KAGGLE", "KERAS_", "XLA_")
-# The shared memory of a cluster of our own: all that tasks return is a number.
-_OBJECTS_BYTES = 100_000_000
+GROWTH_SECONDS = 600.0  # in which a cluster may add a node that holds a run
 
 
 @dataclass(frozen=True)
@@ -74,6 +64,9 @@ class RayExecutor:
         _check_installed()
         self.cluster, self.cells, self.threads, self.cache = cluster, cells, threads, cache
         self.is_joined = True  # its nodes may be other machines
+        self.waits_for: str | None = None
+        self.has_room, self.without_room_since = False, None
+        self.needs: dict[str, float] = {}
         self.contents: dict[str, Any] = {}
         self.task: Any = None
         self.tasks: dict[Any, CellRun] = {}  # by the reference to what the task will return
@@ -113,6 +106,8 @@ class RayExecutor:
         references = list(self.tasks)
         if not references:
             return []
+        if not self.has_room:
+            self._look_for_room()
         over, _ = ray.wait(references, num_returns=len(references), timeout=0)
         found = []
         for reference in over:
@@ -150,64 +145,54 @@ class RayExecutor:
         """What begins a task on the cluster."""
         import ray
 
-        with _own_signals():
-            self._connect()
-        found = max(int(node["Resources"].get("GPU", 0)) for node in ray.nodes() if node["Alive"])
+        address = cluster_address(self.cluster.address)
+        self.is_joined = address is not None
+        if address is not None:
+            join(address)
+        else:
+            jobs = min(self.cluster.most, jobs_at_once(self.cells, self.threads))
+            start_own(math.ceil(jobs * self.cluster.cpus_per_run), len(gpus()))
+        found = max((int(node.get("GPU", 0)) for node in _nodes()), default=0)
         wanted = self.cluster.gpus_per_run
         if wanted is None:
             wanted = default_gpus_per_run(self.cluster.devices, found) if found else 0
+        self.needs = {"CPU": self.cluster.cpus_per_run, "GPU": wanted}
         options = {"num_cpus": self.cluster.cpus_per_run, "num_gpus": wanted}
         spread = {"max_retries": MOST_LOST, "scheduling_strategy": "SPREAD"}
         return ray.remote(**options, **spread)(execute)
 
-    def _connect(self) -> None:
-        _check_answers(self.cluster.address)
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # its report of its use to others
-        passed = {key: value for key, value in os.environ.items() if key.startswith(_PASSED)}
-        passed["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"  # a GPU may be shared
-        try:
-            _init(address=self.cluster.address, runtime_env={"env_vars": passed} | _our_code())
-        except ConnectionError:  # with `auto`: there is none
-            self.is_joined = False
-            jobs = min(self.cluster.most, jobs_at_once(self.cells, self.threads))
-            _init(
-                num_cpus=math.ceil(jobs * self.cluster.cpus_per_run),
-                num_gpus=len(gpus()),
-                include_dashboard=False,
-                object_store_memory=_OBJECTS_BYTES,
-                runtime_env={"env_vars": passed},
-            )
-        except (RuntimeError, ValueError) as error:
-            why = " ".join(str(error).split())
-            raise ConfigError(
-                f"--cluster: {self.cluster.address}: Ray refuses to connect: {why}"
-            ) from None
+    def _look_for_room(self) -> None:
+        """Says once, and refuses in the end, that no node has what a run needs; Ray would wait for
+        ever. A joined cluster may add nodes for tasks that wait."""
+        nodes = _nodes()
+        self.has_room, self.waits_for = any(_holds(node, self.needs) for node in nodes), None
+        if self.has_room:
+            return
+        largest = max(nodes, key=lambda node: (node.get("GPU", 0), node.get("CPU", 0)), default={})
+        lacks = (
+            f"--cluster: expected a node with {_in_words(self.needs)}, which a run gets, got "
+            f"{_in_words(largest)} on the largest; ask for less with --gpus-per-run and "
+            "--cpus-per-run"
+        )
+        self.without_room_since = self.without_room_since or time.monotonic()
+        if not self.is_joined or time.monotonic() - self.without_room_since > GROWTH_SECONDS:
+            raise ConfigError(lacks)
+        self.waits_for = f"{lacks}, or add one within {GROWTH_SECONDS / 60:g} minutes"
 
 
-def _check_answers(address: str) -> None:
-    """Ray itself would try for minutes, and then end the process."""
-    if address == AUTO:
-        return
-    host, _, port = address.rpartition("://")[2].rpartition(":")
-    try:
-        socket.create_connection((host, int(port)), ANSWER_SECONDS).close()
-    except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"--cluster: expected HOST:PORT of a running Ray cluster, or auto, got {address} "
-            f"({error}); `ray status` on its head names it"
-        ) from None
-
-
-def _init(**options: Any) -> None:
+def _nodes() -> list[dict[str, float]]:
+    """What each living node has."""
     import ray
 
-    ray.init(log_to_driver=False, logging_level="error", **options)
+    return [node["Resources"] for node in ray.nodes() if node["Alive"]]
 
 
-def _our_code() -> dict[str, Any]:
-    """What Ray brings to the nodes, by its hash."""
-    packages = [str(Path(package.__file__).parent) for package in (tf_adapt, hub_modules)]
-    return {"py_modules": packages, "excludes": ["**/__pycache__"]}
+def _holds(node: Mapping[str, float], needs: Mapping[str, float]) -> bool:
+    return all(node.get(name, 0) >= amount for name, amount in needs.items())
+
+
+def _in_words(resources: Mapping[str, float]) -> str:
+    return f"{resources.get('GPU', 0):g} GPU and {resources.get('CPU', 0):g} CPU"
 
 
 def _returned(reference: Any, run: CellRun) -> int | Missing:
@@ -227,17 +212,6 @@ def _returned(reference: Any, run: CellRun) -> int | Missing:
             f"({' '.join(str(error).split())}), {MOST_LOST + 1} times where nodes died; see "
             f"{run.log}, and `ray status`; the same command goes on where it stopped"
         ) from None
-
-
-@contextlib.contextmanager
-def _own_signals() -> Iterator[None]:
-    """Keeps the handler of SIGTERM, which `ray.init` replaces by one that saves nothing."""
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        yield
-    finally:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, before)
 
 
 def _check_installed() -> None:

@@ -45,6 +45,8 @@ def run_all(
             for run, code in executor.ended(lambda run: outcomes.metrics(run) is not None):
                 _settle(outcomes, run, code)
                 display.finished(outcomes, run)
+            if executor.waits_for is not None:
+                display.say_once(executor.waits_for)
             if until is not None and until():
                 return
     finally:

@@ -76,6 +76,7 @@ class SlurmExecutor:
     """
 
     poll_seconds = 5.0
+    waits_for = None
 
     def __init__(
         self,
