@@ -167,6 +167,8 @@ def test_what_cannot_be_shared_is_refused(tiny_bert, tiny_elmo, tmp_path, polari
 
     assert "expected at least two tasks, got 1" in message(one=polarity)
     assert "task 'a b': expected letters" in message(**{"a b": polarity, "c": polarity})
+    expected = "task 'serving_default': expected letters, digits and the characters _ . - for"
+    assert expected in message(serving_default=polarity, b=polarity)
     elmo = ta.build_model(KINDS["polarity"][0], ta.HubEncoder(tiny_elmo), "linear")
     expected = f"of the module of a ({tiny_bert}), got one of {tiny_elmo}"
     assert f"task b: expected an encoder {expected}" in message(a=polarity, b=elmo)

@@ -113,9 +113,16 @@ def best_spans(logits: np.ndarray, window: Window, search: Any) -> dict[str, np.
         "score": flat[place],
         "start": window.first_char[place // width],
         "end": window.end_char[last.reshape(-1)[place]],
-        "total": np.logaddexp.reduce(flat, initial=_LOWEST),
+        "total": _log_sum(flat),
         "none": logits[0].sum(),
     }
+
+
+def _log_sum(scores: np.ndarray) -> float:
+    """The logarithm of the sum of many powers: one after the other in float32, errors would add."""
+    most = scores.max(initial=_LOWEST)
+    powers = np.exp(scores - most, dtype="float64")
+    return float(most + np.log(powers.sum())) if len(scores) else _LOWEST
 
 
 def best_answer(windows: list[dict[str, np.ndarray]], search: Any) -> tuple[float, int, int]:

@@ -22,7 +22,7 @@ from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.kinds import refuse_language_model
-from tf_adapt.runs.export_files import TASKS
+from tf_adapt.runs.export_files import DEFAULT, TASKS
 from tf_adapt.serving.exports.export import EXPORT, ServedModel
 from tf_adapt.serving.exports.model_card import CARD, shared_card
 
@@ -49,7 +49,8 @@ def export_shared(tasks: dict[str, ServedTask], folder: str | os.PathLike) -> Pa
     alone; the lower layers where only upper ones were trained.
 
     Args:
-        tasks: two or more, by name: letters, digits and the characters _ . -
+        tasks: two or more, by name: letters, digits and the characters _ . -; not
+            `serving_default`, which is the task of an export of one.
         folder: where no folder is yet.
 
     Raises:
@@ -94,10 +95,10 @@ def check_shared(tasks: Mapping[str, ServedTask]) -> None:
     first_name, first = next(iter(tasks.items()))
     for name, task in tasks.items():
         model, encoder = task.model, task.model.encoder
-        if not NAME.fullmatch(name):
+        if not NAME.fullmatch(name) or name == DEFAULT:
             raise ConfigError(
                 f"task {name!r}: expected letters, digits and the characters _ . - for the name of "
-                "a signature; give it another one, as NAME=RUN"
+                f"a signature, and not {DEFAULT}; give it another one, as NAME=RUN"
             )
         refuse_language_model(model.task)
         if encoder.module_hash != first.model.encoder.module_hash:

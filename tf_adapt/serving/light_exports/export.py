@@ -43,7 +43,7 @@ def export_light(
         ArtifactError: the folder exists or cannot be written.
         ConfigError: a model is one that OpenVINO or the reader cannot hold; a package is missing.
     """
-    if len(tasks) > 1:
+    if tasks.keys() != {DEFAULT}:
         check_shared(tasks)
     answers = {name: Answers(models=[number], weights=[1.0]) for number, name in enumerate(tasks)}
     described = {

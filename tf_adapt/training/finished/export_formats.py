@@ -30,9 +30,9 @@ class Format:
 def _saved_model(
     tasks: dict[str, ServedTask], folder: Path, card: str, precision: str | None
 ) -> Path:
-    task = tasks.get(DEFAULT)
-    if task is None:
+    if tasks.keys() != {DEFAULT}:
         return export_shared(tasks, folder)
+    task = tasks[DEFAULT]
     limits = task.max_length, task.truncate
     return export(task.model, folder, *limits, task.data, task.document_context, card)
 

@@ -19,7 +19,7 @@ from tf_adapt.serving.exports.model_card import (
     with_calibration,
     with_precision,
 )
-from tf_adapt.serving.exports.shared_export import ServedTask
+from tf_adapt.serving.exports.shared_export import ServedTask, check_shared
 from tf_adapt.serving.light_exports.export import INT8
 from tf_adapt.training.ensembles.load_ensemble import loaded_ensemble
 from tf_adapt.training.finished.calibrated import calibrate
@@ -127,6 +127,7 @@ def export_runs(
                 "exported alone, without --shared-encoder"
             )
         tasks[name] = served[None]
+    check_shared(tasks)
     return FORMATS[file_format].tasks(tasks, next_version(folder), _tasks_card(tasks), None)
 
 
