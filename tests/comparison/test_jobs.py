@@ -2,6 +2,7 @@
 
 import pytest
 
+import tf_adapt as ta
 from tf_adapt.comparison.execution import executors, jobs
 from tf_adapt.comparison.execution.executors import Resources
 from tf_adapt.errors import ConfigError
@@ -74,3 +75,9 @@ def test_the_devices_that_configs_name_are_the_default_of_gpus_per_run():
 def test_a_number_of_gpus(value):
     with pytest.raises(ConfigError, match="--gpus-per-run: expected a fraction below 1, or a"):
         executors.check_gpus_per_run("--gpus-per-run", value)
+
+
+@pytest.mark.parametrize("value", [0, -1, True, "4", float("nan"), float("inf")])
+def test_a_number_of_cores(value):
+    with pytest.raises(ConfigError, match="cpus_per_run: expected a number above 0, got"):
+        ta.compare({}, "out", cluster="auto", cpus_per_run=value)

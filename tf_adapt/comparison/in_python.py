@@ -16,7 +16,11 @@ from tf_adapt.comparison import comparing, record
 from tf_adapt.comparison.budget.checks import check_budget, check_minutes
 from tf_adapt.comparison.budget.clock import Clock
 from tf_adapt.comparison.comparison_result import ComparisonResult
-from tf_adapt.comparison.execution.executors import Resources, check_gpus_per_run
+from tf_adapt.comparison.execution.executors import (
+    Resources,
+    check_cpus_per_run,
+    check_gpus_per_run,
+)
 from tf_adapt.comparison.extending import outcomes_of
 from tf_adapt.comparison.plan.settings import comparison_from
 from tf_adapt.config.plain_values import plain_values
@@ -160,6 +164,12 @@ def _resources(
         raise ConfigError(
             'slurm: expected a dict such as {"partition": "gpu", "time": 120}, or None, got '
             f"{slurm!r}"
+        )
+    check_cpus_per_run("cpus_per_run", cpus_per_run)
+    if cluster is not None and not isinstance(cluster, str):
+        raise ConfigError(
+            'cluster: expected "auto", an address such as "10.0.0.1:6379", or None, got '
+            f"{cluster!r}"
         )
     options = None if slurm is None else dict(slurm)
     return Resources(jobs, gpus_per_run, options, cluster, cpus_per_run)

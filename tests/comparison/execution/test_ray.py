@@ -45,7 +45,7 @@ def all_ended(made: RayExecutor, seconds=120) -> list:
     found, deadline = [], time.monotonic() + seconds
     while made.running:
         assert time.monotonic() < deadline, "a task does not end"
-        found += made.ended(lambda run: False)
+        found += made.ended(lambda run: True)
         time.sleep(0.2)
     return found
 

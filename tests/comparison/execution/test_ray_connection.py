@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import tf_adapt as ta
 from tf_adapt.comparison.execution import ray_cluster, ray_connection
 from tf_adapt.comparison.execution.executors import Resources, executor_for
 from tf_adapt.comparison.execution.ray_connection import cluster_address, join
@@ -73,7 +74,7 @@ def test_an_address_where_no_ray_answers_is_refused(address_of, started, monkeyp
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (ConnectionError(), "this machine is a node of, got 10.0.0.1:6379"),
+        (ConnectionError(), "that takes this machine, got 10.0.0.1:6379"),
         (RuntimeError("Version mismatch"), "refuses to connect: Version mismatch"),
         (
             ValueError("{'HF_TOKEN': 'hf_1'}"),
@@ -88,6 +89,11 @@ def test_a_named_cluster_that_refuses_is_not_replaced(monkeypatch, error, messag
     monkeypatch.setattr(ray_connection, "_init", refuse)
     with pytest.raises(ConfigError, match=message):
         join("10.0.0.1:6379")
+
+
+def test_a_cluster_in_python_is_a_text(tmp_path):
+    with pytest.raises(ConfigError, match='cluster: expected "auto", an address such as.*got 123'):
+        ta.compare({}, tmp_path / "out", cluster=123)
 
 
 def test_no_secret_goes_to_the_nodes_and_nothing_that_a_job_has_said(monkeypatch):

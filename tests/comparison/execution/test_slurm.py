@@ -39,7 +39,7 @@ def all_ended(made: SlurmExecutor, seconds=90) -> list:
     found, deadline = [], time.monotonic() + seconds
     while made.running:
         assert time.monotonic() < deadline, "a job does not end"
-        found += made.ended(lambda run: False)
+        found += made.ended(lambda run: True)
         made.flush()
         time.sleep(0.2)
     return found

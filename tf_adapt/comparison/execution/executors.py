@@ -4,6 +4,7 @@ An executor is given runs and says which of them have ended; it knows nothing of
 is. All that lasts is in run folders, so that any of them goes on where another stopped.
 """
 
+import math
 import os
 import platform
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -47,6 +48,7 @@ class Resources:
 
     def __post_init__(self):
         check_gpus_per_run("--gpus-per-run", self.gpus_per_run)
+        check_cpus_per_run("--cpus-per-run", self.cpus_per_run)
         if self.cluster is not None and self.slurm is not None:
             raise ConfigError("--cluster: expected no --slurm beside it, got both; leave one out")
         if self.cpus_per_run is not None and self.cluster is None:
@@ -142,6 +144,17 @@ def check_gpus_per_run(name: str, value: float | None) -> None:
         raise ConfigError(
             f"{name}: expected a fraction below 1, or a whole number from 1, got {value!r}"
         )
+
+
+def check_cpus_per_run(name: str, value: float | None) -> None:
+    """Checks a number of cores, which may be a fraction.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is not None and not (is_number and 0 < value < math.inf):
+        raise ConfigError(f"{name}: expected a number above 0, got {value!r}")
 
 
 def machine_in_words(threads: int) -> str:

@@ -45,6 +45,9 @@ def wait(process: subprocess.Popen, seconds: float | None = None) -> int | None:
 
 
 def end(process: subprocess.Popen) -> None:
-    """Asks a run to save its state and to end, and waits for it."""
+    """Asks a run to save its state and to end; kills it after `GRACE_SECONDS`, which loses at most
+    one epoch."""
     process.terminate()
-    wait(process, GRACE_SECONDS)
+    if wait(process, GRACE_SECONDS) is None:
+        process.kill()
+        wait(process)

@@ -15,6 +15,7 @@ from typing import Any
 
 from hub_modules.storage.machine import gpus
 from tf_adapt.comparison.execution.jobs import default_gpus_per_run, jobs_at_once
+from tf_adapt.comparison.execution.late_results import LateResults
 from tf_adapt.comparison.execution.node_process import GRACE_SECONDS
 from tf_adapt.comparison.execution.ray_connection import cluster_address, join, start_own
 from tf_adapt.comparison.execution.ray_task import Call, Missing, execute
@@ -23,6 +24,7 @@ from tf_adapt.comparison.execution.shipped_files import read_files
 from tf_adapt.errors import ConfigError, TfAdaptError, TrainingError
 
 MOST_LOST = 3  # times that a run begins again whose node or worker has died
+END_SECONDS = 15.0  # beyond those that a run gets; to leave the cluster would end its save
 GROWTH_SECONDS = 600.0  # in which a cluster may add a node that holds a run
 
 
@@ -67,14 +69,15 @@ class RayExecutor:
         self.waits_for: str | None = None
         self.has_room, self.without_room_since = False, None
         self.needs: dict[str, float] = {}
+        self.late = LateResults()
         self.contents: dict[str, Any] = {}
         self.task: Any = None
         self.tasks: dict[Any, CellRun] = {}  # by the reference to what the task will return
 
     @property
     def running(self) -> list[CellRun]:
-        """The runs whose task waits or is at work."""
-        return list(self.tasks.values())
+        """The runs whose task waits or is at work, or whose result is not seen yet."""
+        return [*self.tasks.values(), *self.late.runs]
 
     @property
     def room(self) -> int:
@@ -105,11 +108,10 @@ class RayExecutor:
 
         references = list(self.tasks)
         if not references:
-            return []
+            return self.late.seen(is_finished)
         if not self.has_room:
             self._look_for_room()
         over, _ = ray.wait(references, num_returns=len(references), timeout=0)
-        found = []
         for reference in over:
             run = self.tasks.pop(reference)
             returned = _returned(reference, run)
@@ -117,8 +119,8 @@ class RayExecutor:
                 self._bring(returned)
                 self.start(run)
             else:
-                found.append((run, returned))
-        return found
+                self.late.add(run, returned)
+        return self.late.seen(is_finished)
 
     def stop(self) -> None:
         """Cancels all tasks, once their runs have saved their state, and leaves the cluster."""
@@ -129,7 +131,7 @@ class RayExecutor:
         for reference in references:
             ray.cancel(reference)
         if references:
-            ray.wait(references, num_returns=len(references), timeout=GRACE_SECONDS)
+            ray.wait(references, num_returns=len(references), timeout=GRACE_SECONDS + END_SECONDS)
         if self.task is not None:
             ray.shutdown()
             self.task = None

@@ -17,6 +17,8 @@ from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs.run_folder import locked
 
 _PR_SET_PDEATHSIG = 1  # of prctl(2)
+# Looked up here: to load a library after the fork of a worker with many threads may wait for ever.
+_PRCTL = getattr(ctypes.CDLL(None), "prctl", None)
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,5 @@ def _wait_until_free(folder: Path) -> None:
 
 def _end_with_parent() -> None:
     """Linux: SIGTERM when the worker of Ray dies, which else would leave the run behind."""
-    prctl = getattr(ctypes.CDLL(None), "prctl", None)
-    if prctl is not None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if _PRCTL is not None:
+        _PRCTL(_PR_SET_PDEATHSIG, signal.SIGTERM)

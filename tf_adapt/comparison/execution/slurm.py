@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hub_modules.storage.files import write_text
+from tf_adapt.comparison.execution.late_results import LateResults
 from tf_adapt.comparison.execution.node_process import GRACE_SECONDS
 from tf_adapt.comparison.execution.runs import CellRun, log_of
 from tf_adapt.comparison.execution.slurm_job import Call, RunAsJob
@@ -97,17 +98,18 @@ class SlurmExecutor:
         self.most, self.threads, self.cache = most, threads, cache
         self.jobs: list[Job] = []
         self.collected: list[CellRun] = []
+        self.late = LateResults()
         self.lost: dict[Path, int] = {}
 
     @property
     def running(self) -> list[CellRun]:
-        """The runs in the queue."""
-        return [*(job.run for job in self.jobs), *self.collected]
+        """The runs in the queue, and those whose result is not seen yet."""
+        return [*(job.run for job in self.jobs), *self.collected, *self.late.runs]
 
     @property
     def room(self) -> int:
         """Jobs that may be submitted."""
-        return self.most - len(self.running)
+        return self.most - len(self.jobs) - len(self.collected)
 
     def choice(self, waiting: Sequence[CellRun]) -> CellRun:
         """The first."""
@@ -134,19 +136,19 @@ class SlurmExecutor:
 
     def ended(self, is_finished: Callable[[CellRun], bool]) -> list[tuple[CellRun, int]]:
         """The runs whose job has left an exit code. A job that is lost is submitted again."""
-        found, queue = [], _queue()
+        queue = _queue()
         for job in list(self.jobs):
             code = _read(_exit_file(job.run))
             if code is not None:
                 self.jobs.remove(job)
-                found.append((job.run, int(code)))
+                self.late.add(job.run, int(code))
             elif queue is not None and self._is_lost(job, queue):
                 self.jobs.remove(job)
                 if is_finished(job.run):
-                    found.append((job.run, 0))
+                    self.late.add(job.run, 0)
                 else:
                     self._again(job.run)
-        return found
+        return self.late.seen(is_finished)
 
     def stop(self) -> None:
         """Cancels all jobs: each gets SIGTERM, which saves its run's state, and some time."""
