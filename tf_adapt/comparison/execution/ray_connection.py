@@ -57,8 +57,8 @@ def join(address: str) -> None:
         _init(address=address, runtime_env=_beside_that_of_the_job(environment))
     except ConnectionError:
         raise ConfigError(
-            f"--cluster: expected a cluster that takes this machine, got {address}; run the command "
-            "on one of its nodes (`ray start --address=HOST:PORT` makes this machine one)"
+            f"--cluster: expected a cluster that takes this machine, got {address}; run the "
+            "command on one of its nodes (`ray start --address=HOST:PORT` makes this machine one)"
         ) from None
     except ValueError:  # its text may have all variables of a job
         raise ConfigError(
