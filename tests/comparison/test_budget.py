@@ -9,23 +9,29 @@ from click.testing import CliRunner
 
 import tf_adapt as ta
 from tf_adapt.commands.main import cli
-from tf_adapt.comparison import comparing, written_report
+from tf_adapt.comparison import comparing, record, written_report
 from tf_adapt.comparison.budget import screening
+from tf_adapt.comparison.budget.budgeted import Budgeted
 from tf_adapt.comparison.budget.clock import Clock
 from tf_adapt.comparison.budget.costs import ENDING, MeasuredRun, Pace, pace_of
-from tf_adapt.comparison.budget.halving import OTHERS, finalists, group_of, kept
+from tf_adapt.comparison.budget.halving import OTHERS, finalists, group_of, guaranteed, kept
 from tf_adapt.comparison.budget.planned import budget_lines, planned_budget
+from tf_adapt.comparison.budget.progress import RungRecord, read_progress, write_progress
+from tf_adapt.comparison.budget.results import screened
 from tf_adapt.comparison.budget.screening import SCREENING_SEED, Screening
 from tf_adapt.comparison.execution.outcomes import CHOOSING_SEED
+from tf_adapt.comparison.execution.runs import remember_failure
 from tf_adapt.comparison.plan.scored_split import settled
 from tf_adapt.comparison.plan_in_words import lines as plan_lines
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ConfigError
 from tf_adapt.paper import FROZEN, TUNED
+from tf_adapt.report.budget import section
 from tf_adapt.report.content import to_json
 from tf_adapt.report.sections import sections
 from tf_adapt.runs import run_folder
 
+STEP = 5  # seconds between two looks at the clock
 CELLS = dict.fromkeys("abcdefgh", (1.0, 2.0, 3.0))
 
 
@@ -47,6 +53,12 @@ def test_half_of_the_cells_go_on_and_the_best_of_each_group():
     assert [group_of(TUNED, True), group_of(TUNED, False), group_of("lora", True)] == [
         TUNED, OTHERS, OTHERS
     ]  # fmt: skip
+
+
+def test_the_best_other_stays_behind_a_second_best_frozen_one():
+    groups = {"a": FROZEN, "b": FROZEN, "c": TUNED, "d": OTHERS}
+    assert guaranteed("abcd", groups) == {"a": FROZEN, "c": TUNED, "d": OTHERS}
+    assert guaranteed("bac", groups) == {"b": FROZEN, "c": TUNED, "a": OTHERS}
 
 
 def test_what_takes_how_long_is_a_matter_of_epochs_and_examples():
@@ -77,17 +89,18 @@ def compare(comparison_of, tmp_path, monkeypatch):
     )
     gold = [one.label for one in load_splits(comparison.cells[0].config.data).examples["test"]]
 
-    def compared(minutes=60.0, a_run=60.0, killed_in=None, **changes):
+    def compared(minutes=60.0, a_run=60.0, killed_in=None, final=False, **changes):
         """`killed_in`: the number of the run in which the process ends."""
 
         def run_all(outcomes, executor, display, until):
             while waiting := list(outcomes.waiting()):
                 run = waiting[0]
-                now[0] += a_run(run) if callable(a_run) else a_run
+                for _ in range(int(a_run(run) if callable(a_run) else a_run) // STEP):
+                    now[0] += STEP
+                    if until is not None and until():
+                        return
                 if killed_in == len(ended):
                     raise KeyboardInterrupt
-                if until is not None and until():
-                    return
                 ended.append(run)
                 best = run.cell.name == comparison.cells[1].name
                 finish(run, gold, 1 if best and run.rate == 3e-3 else 3)
@@ -95,7 +108,10 @@ def compare(comparison_of, tmp_path, monkeypatch):
         monkeypatch.setattr(comparing, "run_all", run_all)
         changed = replace(comparison, minutes=minutes, **changes)
         return comparing.compare(
-            changed, tmp_path / "out", clock=None if minutes is None else Clock(minutes)
+            changed,
+            tmp_path / "out",
+            final=final,
+            clock=None if minutes is None else Clock(minutes),
         )
 
     return comparison, compared, ended, now, tmp_path / "out"
@@ -187,9 +203,19 @@ def test_the_report_is_there_in_time_or_after_the_fewest_seeds(compare, minutes,
     seconds = now[0] + ENDING
     shortest = 60 * len(ended) + ENDING
     assert len(content.seeds) == 3
-    assert seconds <= max(1.1 * 60 * minutes + 300, shortest)
+    assert seconds <= max(60 * minutes + STEP, shortest)
     said = " ".join(capsys.readouterr().err.split())
+    assert f"within {minutes} minutes: screens 6 cells, then scores at least 3 with 3 seeds" in said
     assert ("the shortest honest comparison (3 seeds of each)" in said) == (60 * minutes < shortest)
+
+
+@pytest.mark.slow
+def test_what_ended_by_a_final_analysis_before_it_was_screened_has_no_screening(compare):
+    compared = compare[1]
+    with pytest.raises(KeyboardInterrupt):
+        compared(killed_in=2)
+    whole = compared(None, final=True)
+    assert compared() == whole and whole.budget is None
 
 
 def test_late_in_the_first_rung_each_cell_has_one_run(compare):
@@ -203,6 +229,77 @@ def test_late_in_the_first_rung_each_cell_has_one_run(compare):
     assert len(content.cells) == 3
 
 
+@pytest.mark.slow
+def test_the_same_command_trains_no_more_though_a_seed_was_slower_than_its_pace(compare):
+    comparison, compared, ended, now, out = compare
+    slow = compared(34.0, a_run=lambda run: 90.0 if run.seed < SCREENING_SEED else 30.0)
+    runs = len(ended)
+    assert compared(34.0, a_run=30.0) == slow and len(ended) == runs
+
+
+def begun(comparison, out, **progress):
+    """The folder of a comparison whose first rung was begun."""
+    out.mkdir()
+    record.begin(comparison, {}, {}, out)
+    rungs = [RungRecord({cell.name: list(cell.rates) for cell in comparison.cells})]
+    write_progress(out, replace(read_progress(out), rungs=rungs, **progress))
+
+
+def test_cells_and_rates_that_were_not_screened_are_refused_by_name(comparison_of, tmp_path):
+    comparison = replace(settled(comparison_of(learning_rates=[1e-3, 3e-3])), minutes=5.0)
+    begun(comparison, tmp_path / "out")
+    record.begin(replace(comparison, minutes=9.0), {}, {}, tmp_path / "out")
+    first, second = comparison.cells
+    for cells, changed in (
+        ((first,), rf"{second.name} \(rate 0.001\), {second.name} \(rate 0.003\)"),
+        ((first, replace(second, rates=(1e-3, 3e-3, 1e-2))), rf"{second.name} \(rate 0.01\)"),
+    ):
+        changes = replace(comparison, cells=cells)
+        with pytest.raises(ConfigError, match=rf"that were screened, got others \({changed}\)"):
+            record.begin(changes, {}, {}, tmp_path / "out")
+        record.begin(replace(changes, minutes=None), {}, {}, tmp_path / "out")
+
+
+def test_a_rung_that_goes_on_with_fewer_processes_had_the_most(comparison_of, tmp_path):
+    comparison = replace(settled(comparison_of()), minutes=5.0)
+    begun(comparison, tmp_path / "out", processes=4)
+    Budgeted(comparison, tmp_path / "out", 32, Clock(5.0), lambda *_: 1, lambda _: None).train()
+    assert read_progress(tmp_path / "out").processes == 4
+
+
+def test_no_rung_has_more_examples_than_a_scored_run(comparison_of, tmp_path):
+    comparison = settled(comparison_of(train_examples=[1000]))
+    rates = {cell.name: cell.rates for cell in comparison.cells}
+    for number, epochs, examples in ((0, 2, 1000), (1, 2, 1000)):  # 100 steps of 32, and 200
+        rung = Screening(comparison, tmp_path, rates, number, 1000)
+        (cell, _) = rung.comparison.cells
+        (run,) = rung.trials(cell)
+        assert (cell.config.training.epochs, run.examples) == (epochs, examples)
+        assert rung.shares(cell) == (1.0, 1.0) and run in rung.waiting()
+        assert "data.train_examples=1000" in run.arguments()
+    many = Screening(replace(comparison, sizes=(9000,)), tmp_path, rates, 0, 9000)
+    assert {run.examples for cell in many.comparison.cells for run in many.trials(cell)} == {3200}
+    whole = Screening(replace(comparison, sizes=(None,)), tmp_path, rates, 0, 1000)
+    assert [run.examples for run in whole.trials(whole.comparison.cells[0])] == [None]
+
+
+def test_an_undefined_score_is_not_that_of_a_run_that_diverged(comparison_of, tmp_path):
+    comparison = settled(comparison_of(learning_rates=[1e-3, 3e-3], seeds=3))
+    comparison = replace(comparison, minutes=5.0)
+    out = tmp_path / "out"
+    begun(comparison, out)
+    (cell, _) = comparison.cells
+    rung = Screening(comparison, out, read_progress(out).rungs[0].rates, 0, 32)
+    first, second = rung.trials(rung.comparison.cells[0])
+    finished_runs.finish(first.folder, dev={"accuracy": None})
+    remember_failure(second, "loss is nan")
+    write_progress(out, replace(read_progress(out), finalists={cell.name: 1e-3}, seeds=3))
+    found = screened(comparison, out, 32)
+    assert found.cells[0].rungs[0].diverged == ["0.003"]
+    texts = str(section._rung(found.cells[0].rungs[0]))
+    assert texts.index("undefined") < texts.index("rate 0.001") < texts.index("diverged")
+
+
 def test_folds_that_are_never_scored(comparison_of, tmp_path):
     path = tmp_path / "train.csv"
     path.write_text("text,label\n" + "".join(f"text {n},{n % 2}\n" for n in range(60)), "utf-8")
@@ -214,7 +311,8 @@ def test_folds_that_are_never_scored(comparison_of, tmp_path):
         rung = Screening(comparison, tmp_path / "out", rates, number, 40)
         (run,) = rung.trials(rung.comparison.cells[0])
         assert (run.fold.leave_out, run.fold.seed) == (number, SCREENING_SEED)
-        assert run.examples is None and run.seed == SCREENING_SEED + number
+        # Beyond those of all folds of a thousand repeats.
+        assert run.examples is None and run.seed == 5 * SCREENING_SEED + number > 5 * 1000
         finished_runs.finish(run.folder, dev={"accuracy": 0.9}, test={"accuracy": 0.7})
         assert rung.scores()[run.cell.name] == {1e-3: 0.7}
 

@@ -24,6 +24,7 @@ from judged_cells import (
     untrained,
 )
 
+from tf_adapt.report.budget.screened import Screened
 from tf_adapt.report.content import BaselineScores, ReferenceScores, ScoredItems
 from tf_adapt.report.scored_cells import Trial
 from tf_adapt.statistics.relation import BaselineTest
@@ -121,6 +122,12 @@ CASES = {
         (False, "seeds", "cold"),
     ),
     "undecided: seeds": (lambda: judged([COLD, WARM], OPEN), (False, "seeds", "warm")),
+    "undecided within minutes": (
+        lambda: judged([COLD, WARM], OPEN, budget=Screened(
+            minutes=5.0, seconds=280.0, asked=5, cells=[],
+        )),
+        (False, "seeds", "warm"),
+    ),
     "undecided: labels": (
         lambda: judged([COLD, WARM], _labels(3), **texts(40)), (False, "label", "warm"),
     ),

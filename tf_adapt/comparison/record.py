@@ -70,6 +70,7 @@ class _Budget(Schema):
     finalists: dict[str, float] | None
     seeds: int = Field(ge=0)
     seconds: float
+    a_seed: float = 0.0
 
 
 class _Record(Schema):
@@ -156,7 +157,7 @@ def _new_budget(comparison: Comparison) -> dict[str, Any] | None:
     if comparison.minutes is None:
         return None
     begun = {"minutes": comparison.minutes, "used": 0.0, "processes": 1, "rungs": []}
-    return begun | {"finalists": None, "seeds": 0, "seconds": 0.0}
+    return begun | {"finalists": None, "seeds": 0, "seconds": 0.0, "a_seed": 0.0}
 
 
 def _check_budget(before: dict | None, comparison: Comparison, out: Path) -> None:
@@ -165,6 +166,17 @@ def _check_budget(before: dict | None, comparison: Comparison, out: Path) -> Non
         raise ConfigError(
             f"{out}: --minutes: expected a comparison that was begun with it, got one without; "
             "leave it out, or choose another --out"
+        )
+    if comparison.minutes is None or not before["rungs"]:
+        return
+    screened = {(n, r) for n, rates in before["rungs"][0]["rates"].items() for r in rates}
+    now = {(cell.name, rate) for cell in comparison.cells for rate in cell.rates}
+    if screened != now:
+        changed = ", ".join(f"{name} (rate {rate:g})" for name, rate in sorted(screened ^ now))
+        raise ConfigError(
+            f"{out}: --minutes: expected the cells and learning rates that were screened, got "
+            f"others ({changed}); bring them back, leave --minutes out, which scores all cells, or "
+            "choose another --out"
         )
 
 

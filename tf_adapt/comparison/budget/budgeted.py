@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tf_adapt.comparison.budget.clock import LATE, Clock
+from tf_adapt.comparison.budget.clock import Clock
 from tf_adapt.comparison.budget.costs import Pace, pace_of
 from tf_adapt.comparison.budget.halving import (
     FEWEST_CELLS,
@@ -68,6 +68,8 @@ class Budgeted:
         self.clock.go_on(self.progress.used, lambda used: self._change(used=used))
         if self.progress.used:
             self.say(f"{_minutes(self.progress.used)} are used already")
+        else:
+            self.say(self._promise())
         try:
             while self.progress.finalists is None:
                 self._next_rung()
@@ -79,6 +81,14 @@ class Budgeted:
     def progress(self) -> Progress:
         """As the record says."""
         return read_progress(self.out)
+
+    def _promise(self) -> str:
+        cells = len(self.comparison.cells)
+        return (
+            f"within {self.comparison.minutes:g} minutes: screens {counted(cells, 'cell')}, then "
+            f"scores at least {min(FEWEST_CELLS, cells)} with {counted(self._fewest, self._seed)}; "
+            "where these take longer, which --dry-run tells, the report comes after them"
+        )
 
     def _change(self, **values) -> None:
         write_progress(self.out, replace(self.progress, **values))
@@ -120,28 +130,27 @@ class Budgeted:
 
         processes = self.run(rung, is_over)
         if is_first:
-            self._change(processes=processes)
+            # Resumed there may be fewer unfinished cells than processes.
+            self._change(processes=max(processes, self.progress.processes))
         rungs = self.progress.rungs
         rungs[number] = replace(rungs[number], ended=clock.used)
         self._change(rungs=rungs)
 
     def _seeds(self) -> None:
         """Trains the fewest seeds of the finalists that are tested, then one at a time."""
-        measured = None if self.progress.seeds else self._fewest_seeds()
-        a_seed = measured or self._pace().seconds(self._runs_of(self.progress.finalists, 1))
+        if not self.progress.seeds:
+            self._fewest_seeds()
+        # As kept: were it estimated anew, the same command might have time for one more.
+        a_seed = self.progress.a_seed
         for seeds in range(self.progress.seeds + 1, len(self.comparison.seeds) + 1):
             begun = self.clock.used
             if not self._is_in_time(a_seed) or not self._trains(self.progress.finalists, seeds):
                 return
-            self._change(seeds=seeds, seconds=self.clock.used)
             a_seed = max(a_seed, self.clock.used - begun)
+            self._change(seeds=seeds, seconds=self.clock.used, a_seed=a_seed)
 
-    def _fewest_seeds(self) -> float | None:
-        """Of the fewest finalists, then of one more at a time.
-
-        Returns:
-            The seconds of one more seed; None: some were there before, so that it is not measured.
-        """
+    def _fewest_seeds(self) -> None:
+        """Of the fewest finalists, then of one more at a time."""
         outcomes, begun = self._outcomes(self.progress.finalists, self._fewest), self.clock.used
         were_there = outcomes.counts()[0]
         self._announce(outcomes)
@@ -156,12 +165,16 @@ class Budgeted:
             if not self._is_in_time(seconds) or not self._trains(more, self._fewest):
                 break
             self._change(finalists=more)
-        self._change(seeds=self._fewest, seconds=self.clock.used)
-        return None if were_there else ALONE * (self.clock.used - begun) / self._fewest
+        used = self.clock.used
+        a_seed = self._pace().seconds(self._runs_of(self.progress.finalists, 1))
+        if not were_there:
+            a_seed = ALONE * (used - begun) / self._fewest
+        self._change(seeds=self._fewest, seconds=used, a_seed=a_seed)
 
     def _trains(self, chosen: dict[str, float], seeds: int) -> bool:
-        """Whether so many seeds of some cells end before a report could no longer be in time."""
-        end = (1 + LATE) * self.clock.total - self._ending()
+        """Whether so many seeds of some cells end in time for a report; runs that are ended before
+        save their state, for which a report may be late."""
+        end = self.clock.total - self._ending()
         outcomes = self._outcomes(chosen, seeds)
         self.run(outcomes, lambda: self.clock.tick() > end)
         return next(outcomes.waiting(), None) is None

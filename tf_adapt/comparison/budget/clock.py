@@ -5,8 +5,6 @@ from collections.abc import Callable
 
 # Seconds between two writings of what is used, of which a kill loses so many.
 KEPT_EVERY = 15.0
-# What a report may be late, as a share of the minutes.
-LATE = 0.1
 
 
 class Clock:

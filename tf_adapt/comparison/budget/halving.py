@@ -23,14 +23,15 @@ class Rung:
 
 
 RUNGS = (Rung(1 / 3, 1 / 3), Rung(2 / 3, 2 / 3))
-# The best cells of these groups are never dropped: ❄, 🔥, and the best of all others.
+# The best cell of each group is never dropped: ❄, 🔥, and all others.
 OTHERS = "others"
 FEWEST_CELLS, FEWEST_RATES = 3, 2
 # Scored where there is time: the best is among so many more often (`benchmarks.budget`).
 WANTED_CELLS, WANTED_SHARE = 4, 1 / 4
 
 Rates = Mapping[str, Sequence[float]]
-# By cell and learning rate, on dev; None: it diverged. What has not ended is left out.
+# By cell and learning rate, on dev; None: it diverged, or is undefined. What has not ended is left
+# out.
 Scores = Mapping[str, Mapping[float, float | None]]
 Groups = Mapping[str, str]
 
@@ -85,11 +86,13 @@ def in_front(order: Sequence[str], groups: Groups, count: int) -> list[str]:
     return [*first, *(name for name in order if name not in first)][:count]
 
 
-def guaranteed(order: Sequence[str], groups: Groups) -> list[str]:
-    """The best cell of ❄, that of 🔥, and the best of all others."""
-    best = [next((n for n in order if groups[n] == group), None) for group in (FROZEN, TUNED)]
-    first = [name for name in best if name is not None]
-    return [*first, *[name for name in order if name not in first][:1]]
+def guaranteed(order: Sequence[str], groups: Groups) -> dict[str, str]:
+    """By name of the best cell of ❄, of 🔥 and of the others their group; without others the best
+    that is left stands for them."""
+    best = {groups[name]: name for name in reversed(order)}
+    found = {best[group]: group for group in (FROZEN, TUNED, OTHERS) if group in best}
+    left = [name for name in order if name not in found]
+    return found if OTHERS in best else found | dict.fromkeys(left[:1], OTHERS)
 
 
 def ranked(tried: Rates, scores: Sequence[Scores]) -> list[str]:

@@ -32,6 +32,7 @@ class Progress:
         finalists: the rate of each cell that is scored; None: not decided.
         seeds: how many are scored; 0: none yet.
         seconds: that were used when the last of them ended.
+        a_seed: seconds that one more takes.
     """
 
     minutes: float
@@ -41,6 +42,7 @@ class Progress:
     finalists: dict[str, float] | None = None
     seeds: int = 0
     seconds: float = 0.0
+    a_seed: float = 0.0
 
 
 def read_progress(out: Path) -> Progress | None:
@@ -60,7 +62,7 @@ def _of(kept: dict[str, Any]) -> Progress:
 
 def decided(comparison: Comparison, progress: Progress | None) -> Comparison:
     """The comparison of the finalists with the seeds that were scored; as it is without minutes, or
-    before they are decided."""
+    before that."""
     if comparison.minutes is None or progress is None or not progress.seeds:
         return comparison
     return of_finalists(comparison, progress.finalists, progress.seeds)

@@ -42,7 +42,7 @@ def _cell(
     place = order.index(name) + 1
     why = f"number {place} of {len(order)} cells in rung {len(own)}"
     if name in first:
-        why = f"the best {SYMBOLS.get(groups[name], 'other cell')} in rung {len(own)}"
+        why = f"the best {SYMBOLS.get(first[name], 'other cell')} in rung {len(own)}"
     return ScreenedCell(
         id=name,
         rungs=[_rung(rung, name) for rung in own],
@@ -62,5 +62,6 @@ def _rung(rung: Screening, name: str) -> ScreenedRung:
         epochs=cell.config.training.epochs,
         examples=rung.trials(cell)[0].examples,
         scores={float_text(rate): score for rate, score in rung.scores()[name].items()},
+        diverged=[float_text(run.rate) for run in runs if rung.failed(run)],
         seconds=round(sum(seconds), 1),
     )

@@ -18,7 +18,8 @@ from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.runs import CellRun, Fold
 from tf_adapt.comparison.plan.cells import Cell, Comparison
 
-# Beyond all scored seeds and repeats (compare.seeds); each rung has one of its own.
+# Beyond all scored seeds and repeats (compare.seeds), with folds times their number; each rung has
+# one of its own.
 SCREENING_SEED = 1500
 # Of the first rung: before, a tuned encoder has hardly left chance.
 FEWEST_STEPS = 100
@@ -55,12 +56,14 @@ class Screening(Outcomes):
         whole = [cell for cell in comparison.cells if cell.name in rates]
         self.whole_epochs = {cell.name: cell.config.training.epochs for cell in whole}
         cells = [_shortened(cell, number, available) for cell in whole]
-        comparison = replace(comparison, cells=tuple(cells), seeds=(), sizes=(None,))
+        sizes = comparison.sizes[-1:]
+        comparison = replace(comparison, cells=tuple(cells), seeds=(), sizes=sizes)
         super().__init__(comparison, out, trials_only=True)
 
     def trials(self, cell: Cell) -> list[CellRun]:
         """A run for each rate."""
-        seed, folds = SCREENING_SEED + self.number, self.comparison.folds
+        folds = self.comparison.folds
+        seed = SCREENING_SEED * max(1, folds) + self.number
         fold = Fold(folds, self.number % folds, SCREENING_SEED) if folds else None
         examples = self._examples(cell)
         return [
@@ -76,7 +79,7 @@ class Screening(Outcomes):
                 yield run
 
     def scores(self) -> dict[str, dict[float, float | None]]:
-        """By cell and rate, of the runs that are over."""
+        """By cell and rate, of the runs that are over; None: it diverged, or is undefined."""
         split = SCORED_ON if self.comparison.folds else CHOSEN_ON
         return {
             cell.name: {
@@ -101,16 +104,16 @@ class Screening(Outcomes):
         return cell.config.training.epochs / self.whole_epochs[cell.name], part
 
     def _examples(self, cell: Cell) -> int | None:
-        """None: all. A fold needs all of its examples, a slice with a head its members, and stages
-        of so many steps as many steps."""
+        """As many as a scored run (None: all of train) at most. A fold needs all of its examples, a
+        slice with a head its members, and stages of so many steps as many steps."""
         in_steps = cell.config.adaptation.unit == "steps"
         if self.comparison.folds or cell.config.slice_heads or in_steps:
-            return None
+            return self.examples
         rung, training = RUNGS[self.number], cell.config.training
         share = rung.examples * (rung.epochs if _is_in_stages(cell) else 1.0)
         fewest = fewest_steps(self.number) * training.batch_size / training.epochs
         count = math.ceil(max(share * self.available, fewest))
-        return None if count >= self.available else count
+        return self.examples if count >= self.available else count
 
 
 def fewest_steps(number: int) -> int:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from tf_adapt.comparison.budget.budgeted import Budgeted, Run
 from tf_adapt.comparison.budget.clock import Clock
-from tf_adapt.comparison.budget.progress import read_progress
 from tf_adapt.comparison.budget.results import screened
 from tf_adapt.comparison.diagnosis.diagnosing import kept_diagnosis
 from tf_adapt.comparison.extending import extend
@@ -31,8 +30,7 @@ def before_scoring(
 ) -> None:
     """Decides which cells are scored, with what, and writes it into the record.
 
-    Within minutes the finalists are scored, too; nothing is added after a final analysis, nor to a
-    report without more minutes.
+    Within minutes the finalists are scored, too; nothing is added after a final analysis.
 
     Args:
         run: trains all unfinished runs.
@@ -41,7 +39,7 @@ def before_scoring(
     """
     if comparison.minutes is None:
         extend(comparison, splits, out, run, say)
-    elif not past or not (past[-1].final or comparison.minutes <= read_progress(out).minutes):
+    elif not any(analysis.final for analysis in past):
         clock = clock or Clock(comparison.minutes)
         available = _available(comparison, splits)
         Budgeted(comparison, out, available, clock, run, say).train()

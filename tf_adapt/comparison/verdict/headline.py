@@ -10,6 +10,7 @@ from tf_adapt.comparison.verdict.next_step import (
     USE,
     NextStep,
     more_seeds,
+    seeds_option,
     to_decide,
     train_safely,
 )
@@ -87,7 +88,7 @@ def headline(ranking: Ranking) -> Headline:
     if not above[ranking.recommended].above:
         reached_by = f"{score(content.baseline.score)} {metric_name(content.metric)}"
         reason = f"Not decided: it is not shown to be above the baseline's {reached_by}"
-        more = f"more {content.seed}s (`--seeds {2 * len(content.seeds)}`)"
+        more = f"more {content.seed}s ({seeds_option(content, 2 * len(content.seeds))})"
         step = NextStep(SEEDS, [f"Run {more}, or label more examples."])
         return Headline(_for_now(ranking, reason), step)
     if not ranking.rivals:

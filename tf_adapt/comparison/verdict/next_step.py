@@ -31,6 +31,12 @@ class NextStep:
     sentences: list[str] = field(default_factory=list)
 
 
+def seeds_option(content: Content, fewest: int, most: int | None = None) -> str:
+    """`--seeds 5` or `--seeds 5` to `9`, where minutes bound the seeds with more of them."""
+    option = f"`--seeds {fewest}`" + ("" if most is None else f" to `{most}`")
+    return option if content.budget is None else f"{option} and more `--minutes`"
+
+
 def more_seeds(content: Content) -> NextStep:
     """`Run 4 more seeds: `--seeds 5`.`, from fewer than the tests need."""
     seeds = len(content.seeds)
@@ -39,8 +45,9 @@ def more_seeds(content: Content) -> NextStep:
     return NextStep(
         SEEDS,
         [
-            f"Run {counted(wanted - seeds, f'more {content.seed}')} (`--seeds {wanted}`): the "
-            f"tests need {counted(fewest, content.seed)} of each cell that train."
+            f"Run {counted(wanted - seeds, f'more {content.seed}')} "
+            f"({seeds_option(content, wanted)}): the tests need "
+            f"{counted(fewest, content.seed)} of each cell that train."
         ],
     )
 
@@ -109,17 +116,17 @@ def _seeds(ranges: Sequence[Sequence[int | None]], content: Content) -> str:
     most = None if any(high is None for _, high in ranges) else max(high for _, high in ranges)
     if most is None:
         return (
-            f"Run at least {counted(fewest - seeds, more)} (`--seeds {fewest}`); many more "
-            "may be needed."
+            f"Run at least {counted(fewest - seeds, more)} ({seeds_option(content, fewest)}); many "
+            "more may be needed."
         )
     if most <= fewest:
         return (
-            f"Run {counted(fewest - seeds, more)} (`--seeds {fewest}`), which would "
+            f"Run {counted(fewest - seeds, more)} ({seeds_option(content, fewest)}), which would "
             "probably decide it."
         )
     return (
-        f"Run {fewest - seeds} to {counted(most - seeds, more)} (`--seeds {fewest}` to `{most}`), "
-        "which would probably decide it."
+        f"Run {fewest - seeds} to {counted(most - seeds, more)} "
+        f"({seeds_option(content, fewest, most)}), which would probably decide it."
     )
 
 
@@ -163,4 +170,4 @@ def _new_comparison(
             f", or be content, since hardly any number of {content.seed}s or labels would decide it"
         )
     runs = counted(wanted, content.seed)
-    return NextStep(SEEDS, [f"Run {runs} in a new folder (`--seeds {wanted}`){why}."])
+    return NextStep(SEEDS, [f"Run {runs} in a new folder ({seeds_option(content, wanted)}){why}."])

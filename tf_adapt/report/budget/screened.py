@@ -9,14 +9,16 @@ class ScreenedRung:
 
     Attributes:
         epochs, examples: that its runs trained with; examples None: all.
-        scores: on what was screened on, by learning rate as text; None: it diverged. Rates whose
-            runs did not end in time are left out.
+        scores: on what was screened on, by learning rate as text; None: it diverged, or is
+            undefined. Rates whose runs did not end in time are left out.
+        diverged: the rates whose runs did.
         seconds: of its finished runs.
     """
 
     epochs: int
     examples: int | None
     scores: dict[str, float | None]
+    diverged: list[str]
     seconds: float
 
 

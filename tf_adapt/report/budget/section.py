@@ -53,7 +53,7 @@ def _rung(rung: ScreenedRung) -> list[Entry]:
     known = [score for score in rung.scores.values() if score is not None]
     found = [
         Entry(
-            "diverged" if score is None else words.score(score),
+            _score(score, rate in rung.diverged),
             f"rate {rate}",
             strong=bool(known) and score == max(known),
         )
@@ -61,6 +61,12 @@ def _rung(rung: ScreenedRung) -> list[Entry]:
     ]
     examples = "all examples" if rung.examples is None else counted(rung.examples, "example")
     return [*found, Entry(f"{counted(rung.epochs, 'epoch')}, {examples}")]
+
+
+def _score(score: float | None, diverged: bool) -> str:
+    if score is None:
+        return "diverged" if diverged else "undefined"
+    return words.score(score)
 
 
 def _end(cell: ScreenedCell) -> str:
