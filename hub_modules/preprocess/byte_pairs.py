@@ -15,8 +15,8 @@ BLANK = r"[\t-\r \x{85}\p{Z}]"
 _NO_BLANK = r"[^\t-\r \x{85}\p{Z}]"
 # A code point that is no character and never will be. RE2 cannot look ahead: the last blank before
 # a word, which belongs to the word, is first cut off from the blanks before it.
-_CUT = "\ufffe"
-_OTHER = rf"[^\t-\r \x{{85}}\p{{Z}}\p{{L}}\p{{N}}{_CUT}]"
+CUT = "\ufffe"
+_OTHER = rf"[^\t-\r \x{{85}}\p{{Z}}\p{{L}}\p{{N}}{CUT}]"
 _WORDS = rf"'s|'t|'re|'ve|'m|'ll|'d| ?\p{{L}}+| ?\p{{N}}+| ?{_OTHER}+|{BLANK}+"
 _NO_RANK = 2**62
 
@@ -86,8 +86,8 @@ class BytePairTokenizer(tf.Module):
 
     def _words(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """`[batch] string` → words with the blank before them `[batch, (words)] string`."""
-        cut = tf.strings.regex_replace(texts, f"({BLANK}+)({BLANK})({_NO_BLANK})", rf"\1{_CUT}\2\3")
-        return tensorflow_text.regex_split(cut, f"{_CUT}|{_WORDS}", _WORDS)
+        cut = tf.strings.regex_replace(texts, f"({BLANK}+)({BLANK})({_NO_BLANK})", rf"\1{CUT}\2\3")
+        return tensorflow_text.regex_split(cut, f"{CUT}|{_WORDS}", _WORDS)
 
     def _merge(self, words: tf.Tensor) -> tf.RaggedTensor:
         """Distinct words `[words] string` → their pieces `[words, (pieces)] int32`."""

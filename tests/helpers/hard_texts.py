@@ -18,6 +18,7 @@ HARD_TEXTS = [
     "12345 ³² Ⅷ",
     "a" * 300 + " b " + "字" * 100,
     "\ufffd\ufeffa\u2060b",
+    "a\ufffeb c \ufffe  \ufffed",
     "   lead and trail   ",
     "<|endoftext|> is a text",
     "한국어 ไทย ﷽",

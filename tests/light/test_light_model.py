@@ -16,6 +16,7 @@ from hub_modules.manifest import write_manifest
 from tf_adapt.commands.main import cli
 from tf_adapt.data.packing.prepare import checked_limit
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
+from tf_adapt.light.columns import checked
 from tf_adapt.light.kinds import KINDS
 from tf_adapt.light.layout import LIGHT, WEIGHTS
 from tf_adapt.light.light_model import LightModel
@@ -124,7 +125,7 @@ def copied(whole, tmp_path):
 
 def test_the_inputs_are_the_signatures():
     assert {kind: row.inputs for kind, row in KINDS.items()} == {
-        kind: tuple(SIGNATURES[kind].inputs) for kind in KINDS
+        kind: SIGNATURES[kind].inputs for kind in KINDS
     }
 
 
@@ -154,6 +155,21 @@ def test_prompts_and_refused_texts(asked, whole):
     ):
         with pytest.raises(DataError, match=words):
             light.answer({"text": ["fine", text]})
+    for columns, words in (
+        ({"text": "abc"}, r"text: expected \[batch\] string, got str"),
+        ({"text": [5]}, r"text: expected \[batch\] string, got int at \[0\]"),
+        ({"text": ["a", b"b"]}, r"got bytes at \[1\]"),
+        ({"text": [["a", "b"]]}, r"got list at \[0\]"),
+        ({"text": []}, r"\[batch\] string of one row or more, got none"),
+        ({"texts": ["a"]}, "columns: expected text, got texts"),
+    ):
+        with pytest.raises(DataError, match=words):
+            light.answer(columns)
+    for words in ("a b", ["a", None]):
+        with pytest.raises(DataError, match=r"tokens: expected \[batch, words\] string, got .* at"):
+            checked({"tokens": [["a"], words]}, {"tokens": 2})
+    with pytest.raises(ConfigError, match="expected one of serving_default, got 'x'"):
+        light.answer({"text": ["a"]}, "x")
 
 
 @pytest.mark.parametrize("votes", [False, pytest.param(True, marks=pytest.mark.large)])
@@ -221,12 +237,42 @@ def test_a_bad_folder(copied, finished_export):
         LightModel(finished_export())
 
 
-def test_a_newer_format(copied):
+CHAIN = {"transitions": [[0.0]]}
+
+
+@pytest.mark.parametrize(
+    ("of_file", "of_model", "of_reader", "words"),
+    [
+        ({"format": 2, "new": 1}, {}, {}, "expected format 1, got 2; install the version"),
+        ({}, {"max_length": 0}, {}, "max_length"),
+        ({}, {}, {"longest": -5}, "longest"),
+        ({}, {}, {"end": 10**9}, "expected a token for each of the ids"),
+        ({"tasks": {"serving_default": {"models": [0, 0], "weights": [0.5, 0.5]}}}, {}, {}, "once"),
+        ({"tasks": {"serving_default": {"models": [0], "weights": [2.0]}}}, {}, {}, "the sum 1"),
+        ({}, {"chain": CHAIN}, {}, "serving_default: expected chains of 3 tags, got others"),
+        ({}, {"chain": CHAIN | {"allowed": [[True]]}}, {}, "allowed should have 3 rows of 3"),
+    ],
+)
+def test_a_changed_light_json(of_file, of_model, of_reader, words, copied):
+    """The manifest vouches for it."""
     file = copied / LIGHT
-    file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | {"format": 2, "new": 1}))
+    content = json.loads(file.read_text("utf-8"))
+    content["models"][0] |= of_model
+    content["models"][0]["reader"] |= of_reader
+    file.write_text(json.dumps(content | of_file))
     write_manifest(copied, {"kind": "light_export"})
-    with pytest.raises(ArtifactError, match="expected format 1, got 2; install the version"):
-        LightModel(copied)
+    with pytest.raises(ArtifactError, match=words):
+        LightModel(copied).answer({"text": ["a"]})
+
+
+def test_other_labels_than_the_graphs(copied):
+    file = copied / "task.json"
+    content = json.loads(file.read_text("utf-8"))
+    content["task"]["labels"] = ["x", "y"]
+    file.write_text(json.dumps(content))
+    write_manifest(copied, {"kind": "light_export"})
+    with pytest.raises(ArtifactError, match="expected logits of 2 labels, as the task has, got 3"):
+        LightModel(copied).answer({"text": ["a"]})
 
 
 def test_the_command_exports_a_run(finished_run, finished_export, tmp_path):

@@ -23,6 +23,7 @@ def test_folders_of_exports(tmp_path):
         assert versions_folder(folder) == export.parent
         assert newest_export(folder) == export
     newest = made(tmp_path / "export" / "10")
-    made(tmp_path / "export" / "9")
+    for other in ("9", "011"):
+        made(tmp_path / "export" / other)
     assert newest_export(tmp_path / "export") == newest_export(newest) == newest
     assert newest_export(tmp_path / "absent") == tmp_path / "absent"

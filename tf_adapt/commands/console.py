@@ -99,7 +99,7 @@ def start_tensorflow_for(*folders: Path) -> None:
     """Imports TensorFlow, if one of these folders is read by it: a light export is not.
 
     Raises:
-        ArtifactError: the manifest of one is damaged.
+        ArtifactError: one is neither a run nor an export, or its manifest is damaged.
     """
     # Here: it loads what `--help` has no use for.
     from tf_adapt.serving.reading.opened import needs_tensorflow

@@ -21,11 +21,14 @@ _PLACES = ("first_piece", "last_piece")
 class LightEngine:
     """One model: how it reads, and its graph.
 
+    Args:
+        labels: of its task; 0 of a task without.
+
     Raises:
-        ArtifactError: OpenVINO cannot read the graph.
+        ArtifactError: OpenVINO cannot read the graph, or its logits are of other labels.
     """
 
-    def __init__(self, settings: Model, folder: Path):
+    def __init__(self, settings: Model, folder: Path, labels: int):
         self.settings = settings
         self.reader = READERS[settings.reader.kind](settings.reader, folder)
         self.answer_words = None
@@ -36,6 +39,7 @@ class LightEngine:
             graph = core().read_model(file, folder / WEIGHTS)
             products = "bfloat16" if settings.precision == "bfloat16" else "float32"
             self._graph = CompiledGraph(graph, products)
+            size = graph.output(0).get_partial_shape()[-1] if labels else None
         # What OpenVINO says of a damaged file has no type of its own.
         except Exception as error:
             problem = " ".join(str(error).split())[:200]
@@ -43,6 +47,12 @@ class LightEngine:
                 f"{file}: expected a graph of OpenVINO, got one that it does not read ({problem}); "
                 "install the version of openvino that wrote it, or export the run again"
             ) from error
+
+        if size is not None and size.is_static and size.get_length() != labels:
+            raise ArtifactError(
+                f"{file}: expected logits of {labels} labels, as the task has, got "
+                f"{size.get_length()}; export the run again"
+            )
 
     def budget(self, segments: int) -> int:
         """Most tokens of a row without special ones."""

@@ -1,6 +1,6 @@
 """Kinds of task → what a light export does with texts and logits. No TensorFlow."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 from tf_adapt.errors import ConfigError
 from tf_adapt.light.answer_spans import Context, best_answer, best_spans
 from tf_adapt.light.chains import best_path, marginals
+from tf_adapt.light.columns import Columns
 from tf_adapt.light.engine import LightEngine
 from tf_adapt.light.layout import Answers, Chain
 from tf_adapt.light.rows import check_length, fitted_words
@@ -20,7 +21,6 @@ _TIED = 1e-6
 # Below it a probability has no logarithm in float32.
 _SMALLEST = float(np.finfo("float32").tiny)
 
-Columns = dict[str, Sequence[Any]]
 Answer = dict[str, Any]
 
 
@@ -29,13 +29,13 @@ class Row:
     """A kind of task.
 
     Args:
-        inputs: of the signature.
+        inputs: of the signature: rank by name.
         answer: a model, the task, the columns of its inputs → its answer.
         combined: answers of several models, how they are combined, the task → one.
         named: an answer, the task, the columns → the outputs of the signature.
     """
 
-    inputs: tuple[str, ...]
+    inputs: Mapping[str, int]
     answer: Callable[[LightEngine, Task, Columns], Answer]
     combined: Callable[[list[Answer], Answers, Task], Answer]
     named: Callable[[Answer, Task, Columns], Answer]
@@ -215,7 +215,7 @@ def _refused(*arguments: Any) -> Answer:
     raise ConfigError("expected another kind than dialog, which is not exported yet")
 
 
-_TEXT, _PAIR = ("text",), ("text_a", "text_b")
+_TEXT, _PAIR = {"text": 1}, {"text_a": 1, "text_b": 1}
 _LABEL = Row(_TEXT, _labels, _mean_labels, _named_labels)
 _NUMBER = Row(_TEXT, _numbers, _mean_numbers, _named_numbers)
 KINDS = {
@@ -224,7 +224,7 @@ KINDS = {
     "regression": _NUMBER,
     "pair_classification": replace(_LABEL, inputs=_PAIR),
     "pair_regression": replace(_NUMBER, inputs=_PAIR),
-    "tagging": Row(("tokens",), _tags, _mean_tags, _named_tags),
-    "span_extraction": Row(("question", "context"), _spans, _one, _named_spans),
+    "tagging": Row({"tokens": 2}, _tags, _mean_tags, _named_tags),
+    "span_extraction": Row({"question": 1, "context": 1}, _spans, _one, _named_spans),
     "dialog": Row(_TEXT, _refused, _refused, _refused),
 }

@@ -85,7 +85,7 @@ class Pieces(Schema):
     doubled: bool = False
     last: _Id | None = None
     blank: str = ""
-    longest: int
+    longest: int = Field(ge=1)
 
 
 class Characters(Schema):
@@ -114,6 +114,17 @@ class Chain(Schema):
     transitions: list[list[float]]
     allowed: list[list[bool]] | None = None
 
+    @model_validator(mode="after")
+    def _check_sizes(self):
+        tags = len(self.transitions)
+        for name, rows, size in (
+            ("transitions", self.transitions, tags),
+            ("allowed", self.allowed, tags + 2),
+        ):
+            if rows is not None and [size] * size != list(map(len, rows)):
+                raise ValueError(f"{name} should have {size} rows of {size}")
+        return self
+
 
 class Model(Schema):
     """An encoder with a head.
@@ -136,7 +147,7 @@ class Model(Schema):
     reader: Annotated[Pieces | Characters, Field(discriminator="kind")]
     joint: bool
     prompts: list[str] = []
-    max_length: int
+    max_length: int = Field(ge=1)
     truncate: bool
     document_context: bool = False
     answer_words: _Characters | None = None
@@ -177,6 +188,9 @@ class LightFile(Schema):
     def _check_numbers(self):
         for name, answers in self.tasks.items():
             known = all(0 <= number < len(self.models) for number in answers.models)
-            if not known or len(answers.weights) != len(answers.models):
+            counts = {len(set(answers.models)), len(answers.models), len(answers.weights)}
+            if not known or len(counts) > 1:
                 raise ValueError(f"tasks.{name} should name models that there are, each once")
+            if min(answers.weights) <= 0 or abs(sum(answers.weights) - 1) > 1e-3:
+                raise ValueError(f"tasks.{name}.weights should be above 0, with the sum 1")
         return self

@@ -2,18 +2,21 @@
 
 import os
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from hub_modules.manifest import read_manifest, verify
 from hub_modules.manifest_schemas import LIGHT_EXPORT
 from hub_modules.storage.json_files import read_json
-from tf_adapt.errors import ArtifactError, DataError
+from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.light.columns import Columns, checked
 from tf_adapt.light.engine import LightEngine
-from tf_adapt.light.kinds import KINDS, Columns
-from tf_adapt.light.layout import FORMAT, LIGHT, LightFile, LightKeys
+from tf_adapt.light.kinds import KINDS
+from tf_adapt.light.layout import FORMAT, LIGHT, Answers, LightFile, LightKeys, Model
 from tf_adapt.light.packages import check_installed
 from tf_adapt.runs.export_files import DEFAULT, described_tasks, saved_task
+from tf_adapt.tasks.task import Task
 
 
 class LightModel:
@@ -46,14 +49,17 @@ class LightModel:
                 f"{self._folder / LIGHT}: tasks: expected {', '.join(self.tasks)}, got "
                 f"{', '.join(self._content.tasks)}; export the run again"
             )
+        for name, task in self.tasks.items():
+            where = f"{self._folder / LIGHT}: tasks.{name}"
+            _check_fits(task, self._content.tasks[name], self._content.models, where)
         self._engines: dict[int, LightEngine] = {}
         self._loading = threading.Lock()
 
-    def _engine(self, number: int) -> LightEngine:
+    def _engine(self, number: int, task: Task) -> LightEngine:
         with self._loading:
             if number not in self._engines:
                 settings = self._content.models[number]
-                self._engines[number] = LightEngine(settings, self._folder)
+                self._engines[number] = LightEngine(settings, self._folder, len(task.labels or ()))
             return self._engines[number]
 
     def answer(self, columns: Columns, name: str = DEFAULT) -> dict[str, Any]:
@@ -63,15 +69,22 @@ class LightModel:
         of numbers, and texts as lists, of the same shapes, by the name of the output.
 
         Raises:
-            DataError: what the SavedModel refuses: a text that is too long, or no text, or columns
-                of unequal lengths.
+            ConfigError: the export has no task of this name.
+            DataError: what the SavedModel refuses: a text that is too long, or no text, other
+                columns, or ones of unequal lengths; no rows.
             ArtifactError: a graph or a tokenizer cannot be read.
         """
+        if name not in self.tasks:
+            raise ConfigError(
+                f"{self._folder}: expected one of {', '.join(self.tasks)}, got {name!r}; name one "
+                "of its tasks"
+            )
         task, answers = self.tasks[name], self._content.tasks[name]
         row = KINDS[task.kind]
-        columns = {column: columns[column] for column in row.inputs}
-        _check(columns)
-        of_each = [row.answer(self._engine(number), task, columns) for number in answers.models]
+        columns = checked(columns, row.inputs)
+        of_each = [
+            row.answer(self._engine(number, task), task, columns) for number in answers.models
+        ]
         if len(of_each) == 1 and answers.chain is None:
             return row.named(of_each[0], task, columns)
         return row.named(row.combined(of_each, answers, task), task, columns)
@@ -108,29 +121,19 @@ def read_light(folder: Path) -> LightFile:
     return read_json(folder / LIGHT, LightFile)
 
 
-def _check(columns: Columns) -> None:
-    first, *others = columns
-    for name in others:
-        if len(columns[name]) != len(columns[first]):
-            raise DataError(
-                f"{name}: expected {len(columns[first])} rows, as many as {first} has, got "
-                f"{len(columns[name])}"
-            )
-    for name, values in columns.items():
-        for number, value in enumerate(values):
-            if not all(map(_is_text, [value] if isinstance(value, str) else value)):
-                raise DataError(
-                    f"{name}: expected UTF-8 without NUL, got other bytes at [{number}] (counted "
-                    "from 0)"
-                )
+def _check_fits(task: Task, answers: Answers, models: Sequence[Model], where: str) -> None:
+    """Checks that what is decoded of logits is for the labels of the task.
 
-
-def _is_text(text: str) -> bool:
-    """Whether it has neither NUL nor half of a surrogate pair."""
-    if "\0" in text:
-        return False
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    Raises:
+        ArtifactError: it is for others.
+    """
+    used = [models[number] for number in answers.models]
+    labels = len(task.labels or ())
+    chains = [one.chain for one in (answers, *used) if one.chain is not None]
+    if any(len(chain.transitions) != labels for chain in chains):
+        problem = f"chains of {labels} tags, got others"
+    elif task.spans is not None and any(model.answer_words is None for model in used):
+        problem = "models with answer_words, got one without"
+    else:
+        return
+    raise ArtifactError(f"{where}: expected {problem}; the file was changed: export the run again")

@@ -35,6 +35,12 @@ class PieceReader:
                 f"{file}: expected a tokenizer of HuggingFace's format, got another file "
                 f"({str(error)[:200]}); export the run again"
             ) from None
+        ids = [settings.padding, settings.start, settings.end, settings.unknown, settings.last or 0]
+        if None in map(self._tokenizer.id_to_token, ids):
+            raise ArtifactError(
+                f"{file}: expected a token for each of the ids {sorted(set(ids))} of light.json, "
+                "got none for one of them; export the run again"
+            )
         self._split = None
         if settings.characters is not None:
             self._split = SplitWords(folder / settings.characters, settings.longest)
@@ -65,13 +71,16 @@ class PieceReader:
     def _in_parts(self, text: str) -> list[int]:
         """Byte pairs: longer words are merged in parts, see `hub_modules.preprocess.byte_pairs`."""
         longest = self._settings.longest
-        if len(text.encode()) <= longest:
+        words = []
+        if len(text.encode()) > longest:
+            words = self._tokenizer.pre_tokenizer.pre_tokenize_str(text)
+        # A sign of such a word is a byte.
+        if all(len(signs) <= longest for signs, _ in words):
             return self._tokenizer.encode(text, add_special_tokens=False).ids
         model = self._tokenizer.model
         return [
             token.id
-            # A sign of such a word is a byte.
-            for signs, _ in self._tokenizer.pre_tokenizer.pre_tokenize_str(text)
+            for signs, _ in words
             for start in range(0, len(signs), longest)
             for token in model.tokenize(signs[start : start + longest])
         ]

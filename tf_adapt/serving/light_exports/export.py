@@ -98,7 +98,9 @@ def _write(
         name, of_tasks = (TASKS, {"tasks": described}) if alone is None else (TASK, alone)
         (aside / name).write_text(json.dumps(of_tasks, ensure_ascii=False), "utf-8")
         kinds = {name: about["task"]["kind"] for name, about in described.items()}
-        (aside / CARD).write_text(light_card(card, kinds, precision), "utf-8")
+        # What a model computes in is on the card already.
+        rounded = precision if precision == INT8 else None
+        (aside / CARD).write_text(light_card(card, kinds, rounded), "utf-8")
         write_manifest(aside, {"kind": LIGHT_EXPORT})
     return folder
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hub_modules.preprocess import BertPreprocessor, CausalPreprocessor, ElmoPreprocessor
-from hub_modules.preprocess.byte_pairs import BLANK, LONGEST_PART
+from hub_modules.preprocess.byte_pairs import BLANK, CUT, LONGEST_PART
 from hub_modules.preprocess.causal import END
 from hub_modules.preprocess.elmo import CHARACTERS_PER_WORD, PAD_CHARACTER, WORD_BEGIN, WORD_END
 from hub_modules.preprocess.word_pieces import UNKNOWN
@@ -111,7 +111,8 @@ def _byte_pairs(preprocessor: CausalPreprocessor, files: ReaderFiles) -> Pieces:
     }
     words = {"type": "Split", "pattern": {"Regex": _byte_pair_words()}, "behavior": "Isolated"}
     signs = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
-    steps = [words | {"invert": False}, signs | {"use_regex": False}]
+    cuts = {"type": "Split", "pattern": {"String": CUT}, "behavior": "Removed", "invert": False}
+    steps = [words | {"invert": False}, cuts, signs | {"use_regex": False}]
     return Pieces(
         tokenizer=files.tokenizer(_tokenizer(model, {"type": "Sequence", "pretokenizers": steps})),
         padding=special["padding_id"],
@@ -127,10 +128,10 @@ def _byte_pairs(preprocessor: CausalPreprocessor, files: ReaderFiles) -> Pieces:
 
 def _byte_pair_words() -> str:
     """GPT-2's words with the letters, digits and blanks that TensorFlow knows, whose Unicode may be
-    of another version."""
+    of another version. `CUT` is in no word."""
     letters, digits, blanks = map(_class_of, (r"\p{L}", r"\p{N}", BLANK))
     return (
-        f"'s|'t|'re|'ve|'m|'ll|'d| ?[{letters}]+| ?[{digits}]+| ?[^{blanks}{letters}{digits}]+"
+        f"'s|'t|'re|'ve|'m|'ll|'d| ?[{letters}]+| ?[{digits}]+| ?[^{blanks}{letters}{digits}{CUT}]+"
         f"|[{blanks}]+(?![^{blanks}])|[{blanks}]+"
     )
 

@@ -106,7 +106,7 @@ def _answered(exported: ExportedTask, answer: Answer, records: list) -> dict[str
     except DataError as error:
         first, last = records[0].where, records[-1].where
         raise DataError(f"{first} to {last}: the export refuses these examples: {error}") from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, RuntimeError, TypeError, ValueError, AttributeError) as error:
         problem = (str(error) or type(error).__name__).splitlines()[0][:200]
         raise ArtifactError(
             f"{exported.folder}: expected a signature {exported.name} for {task.kind} with the "

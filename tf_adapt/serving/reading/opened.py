@@ -15,6 +15,9 @@ from hub_modules.engines.names import TENSORFLOW
 from hub_modules.manifest import MANIFEST, module_hash, read_manifest, verify
 from hub_modules.manifest_schemas import EXPORT, LIGHT_EXPORT
 from tf_adapt.errors import ArtifactError
+from tf_adapt.runs.ensemble_folder import ENSEMBLE
+from tf_adapt.runs.exports_in import no_run
+from tf_adapt.runs.run_folder import CONFIG
 
 # A value a row for each input; an array for each output, in which texts are `str`.
 Columns = dict[str, list]
@@ -68,12 +71,14 @@ def needs_tensorflow(folder: Path) -> bool:
     """Whether TensorFlow reads this folder; what is no export of ours is taken to need it.
 
     Raises:
-        ArtifactError: its manifest is damaged.
+        ArtifactError: it is neither a run nor an export, or its manifest is damaged.
     """
     manifest = read_manifest(folder)
-    return (
-        manifest is None or manifest.kind not in FORMATS or FORMATS[manifest.kind].needs_tensorflow
-    )
+    if manifest is None:
+        if not any((folder / name).is_file() for name in (CONFIG, ENSEMBLE, SAVED_MODEL)):
+            raise no_run(folder)
+        return True
+    return manifest.kind not in FORMATS or FORMATS[manifest.kind].needs_tensorflow
 
 
 def check_export(folder: Path) -> None:

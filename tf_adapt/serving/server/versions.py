@@ -15,6 +15,7 @@ from pathlib import Path
 from hub_modules.engines.names import TENSORFLOW
 from hub_modules.manifest import MANIFEST
 from tf_adapt.errors import ArtifactError, TfAdaptError
+from tf_adapt.runs.exports_in import version_number
 from tf_adapt.serving.reading.opened import needs_tensorflow
 from tf_adapt.serving.server.batching import Batcher
 from tf_adapt.serving.server.limits import Limits, RefusedError
@@ -220,22 +221,19 @@ def _first_line(error: Exception) -> str:
 def _newest(folder: Path, failed: dict[int, tuple]) -> tuple[int, Path] | None:
     """Number and folder of the newest version that has not failed as it is now."""
     if (folder / MANIFEST).is_file():
-        return (_number(folder.name) or 1), folder
+        return (version_number(folder.name) or 1), folder
     try:
         names = os.listdir(folder)
     except OSError:
         return None
-    folders = {number: folder / name for name in names if (number := _number(name)) is not None}
+    folders = {
+        number: folder / name for name in names if (number := version_number(name)) is not None
+    }
     for number in sorted(folders, reverse=True):
         whole = (folders[number] / MANIFEST).is_file()
         if whole and failed.get(number) != _identity(folders[number]):
             return number, folders[number]
     return None
-
-
-def _number(name: str) -> int | None:
-    """1 of "1"; folders like "01" are no versions."""
-    return int(name) if name.isascii() and name.isdecimal() and str(int(name)) == name else None
 
 
 def _identity(folder: Path) -> tuple:

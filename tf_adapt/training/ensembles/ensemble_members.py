@@ -11,10 +11,11 @@ from tf_adapt.data.splits.read_splits import Splits, fingerprint, load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.ensemble_folder import content_hash
+from tf_adapt.runs.exports_in import no_run
 from tf_adapt.runs.run_schemas import TaskArguments
 from tf_adapt.serving.prediction.ensemble import Member
 from tf_adapt.tasks.task import Task
-from tf_adapt.training.finished.load_run import loaded_run, no_run
+from tf_adapt.training.finished.load_run import loaded_run
 from tf_adapt.training.resolving import run_config
 from tf_adapt.training.resolving.reading import Reading, reading_of
 

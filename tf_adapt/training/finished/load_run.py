@@ -4,15 +4,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-from hub_modules.manifest import MANIFEST
 from hub_modules.storage.fetching import fetching
 from tf_adapt.config.sections import Config, EncoderConfig
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.heads.size import at_most_weights
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.runs import checkpoints, run_folder, run_schemas
-from tf_adapt.runs.ensemble_folder import is_ensemble
 from tf_adapt.runs.export_files import saved_task
+from tf_adapt.runs.exports_in import no_run
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.resolving import run_config
 from tf_adapt.training.resolving.compiled_model import configured_model
@@ -124,28 +123,6 @@ def model_of(
 def _assign_best(model: AdaptedModel, best: checkpoints.Checkpoint) -> None:
     checkpoints.assign(model.weights, best.arrays.get("model", {}), str(best.path))
     model.encoder.as_stored = False
-
-
-def no_run(folder: Path) -> ArtifactError:
-    """The error for a folder that is no run."""
-    if (folder / MANIFEST).is_file():
-        return ArtifactError(
-            f"{folder}: expected the folder of a run, got that of an export, which has no trained "
-            "weights to go on with; name the folder that `tf-adapt train` wrote"
-        )
-    if is_ensemble(folder):
-        return ArtifactError(
-            f"{folder}: expected the folder of a run, got that of an ensemble, which has no model "
-            "of its own; load it with tf_adapt.load_ensemble, or name one of its members"
-        )
-    versions = [path.parent.name for path in folder.glob(f"*/{MANIFEST}")]
-    newest = max((name for name in versions if name.isdecimal()), key=int, default=None)
-    hint = f"; did you mean {folder / newest}?" if newest else ""
-    return ArtifactError(
-        f"{folder}: expected the folder of a run or of an export, but it holds neither "
-        f"{run_folder.CONFIG} nor {MANIFEST}; name the folder that `tf-adapt train` or "
-        f"`tf-adapt export` wrote{hint}"
-    )
 
 
 def _with_trust(config: Config, trust: bool) -> Config:
