@@ -51,6 +51,7 @@ class Budgeted:
 
     Attributes:
         available: the number of training examples of a scored run.
+        at_end: as `ending_of`.
         run: trains runs.
         say: prints a sentence once.
     """
@@ -58,6 +59,7 @@ class Budgeted:
     comparison: Comparison
     out: Path
     available: int
+    at_end: float
     clock: Clock
     run: Run
     say: Callable[[str], None]
@@ -221,7 +223,7 @@ class Budgeted:
             if record.ended is not None:
                 found.append((rung.measured(), record.ended - begun))
                 begun = record.ended
-        return pace_of(found, self.progress.processes)
+        return pace_of(found, self.progress.processes, self.at_end)
 
     def _runs_of(self, cells: Iterable[str], seeds: int) -> dict[str, int]:
         return dict.fromkeys(cells, seeds * max(1, self.comparison.folds))

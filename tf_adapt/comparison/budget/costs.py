@@ -7,8 +7,22 @@ from typing import Any
 
 import numpy as np
 
-# Seconds from the last run to the end on an idle core: simple models, tests, report, export.
-ENDING = 30.0
+from tf_adapt.comparison.cell_results import SCORED_ON
+
+# Seconds from the last run to the end on an idle core: report and export; simple models, for each
+# example of the splits; tests, for each scored example and cell.
+ENDING, PER_EXAMPLE, PER_ANSWER = 30.0, 2e-4, 2e-4
+
+
+def ending_of(examples: Mapping[str, Sequence], cells: int) -> float:
+    """Seconds from the last run to the end on an idle core.
+
+    Args:
+        examples: by split.
+        cells: the number of those that are scored.
+    """
+    scored = cells * len(examples[SCORED_ON])
+    return ENDING + PER_EXAMPLE * sum(map(len, examples.values())) + PER_ANSWER * scored
 
 
 @dataclass(frozen=True)
@@ -41,11 +55,13 @@ class Pace:
         runs: those of its last rung; of cells that had none, of the rung before.
         slowness: seconds on the clock with one process, by seconds that the runs say.
         processes: at a time.
+        at_end: as `ending_of`.
     """
 
     runs: Sequence[MeasuredRun]
     slowness: float
     processes: int
+    at_end: float = ENDING
 
     def seconds(
         self,
@@ -67,7 +83,7 @@ class Pace:
     @property
     def ending(self) -> float:
         """Seconds from the last run to the end."""
-        return ENDING * max(1.0, self.slowness)
+        return self.at_end * max(1.0, self.slowness)
 
     def of_run(self, name: str, epochs: float = 1.0, examples: float = 1.0) -> float:
         """Of a run of a cell; of one without a finished run as long as the longest."""
@@ -77,7 +93,9 @@ class Pace:
         return max((run.with_shares(epochs, examples) for run in self.runs), default=0.0)
 
 
-def pace_of(rungs: Sequence[tuple[Sequence[MeasuredRun], float]], processes: int) -> Pace:
+def pace_of(
+    rungs: Sequence[tuple[Sequence[MeasuredRun], float]], processes: int, at_end: float = ENDING
+) -> Pace:
     """The pace after some rungs, each with its finished runs and its seconds on the clock."""
     latest: dict[str, list[MeasuredRun]] = {}
     for runs, _ in rungs:
@@ -85,4 +103,4 @@ def pace_of(rungs: Sequence[tuple[Sequence[MeasuredRun], float]], processes: int
     said = sum(run.seconds["total"] for runs, _ in rungs for run in runs)
     clock = sum(seconds for _, seconds in rungs)
     slowness = max(1.0, clock * processes / said) if said else 1.0
-    return Pace([run for runs in latest.values() for run in runs], slowness, processes)
+    return Pace([run for runs in latest.values() for run in runs], slowness, processes, at_end)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from tf_adapt.comparison.budget.budgeted import Budgeted, Run
 from tf_adapt.comparison.budget.clock import Clock
+from tf_adapt.comparison.budget.costs import ending_of
+from tf_adapt.comparison.budget.halving import wanted
 from tf_adapt.comparison.budget.results import screened
 from tf_adapt.comparison.diagnosis.diagnosing import kept_diagnosis
 from tf_adapt.comparison.extending import extend
@@ -42,7 +44,8 @@ def before_scoring(
     elif not any(analysis.final for analysis in past):
         clock = clock or Clock(comparison.minutes)
         available = _available(comparison, splits)
-        Budgeted(comparison, out, available, clock, run, say).train()
+        at_end = ending_of(splits.examples, wanted(len(comparison.cells)))
+        Budgeted(comparison, out, available, at_end, clock, run, say).train()
 
 
 def with_findings(content: Content, comparison: Comparison, splits: Splits, out: Path) -> Content:

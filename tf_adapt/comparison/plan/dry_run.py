@@ -15,7 +15,8 @@ from hub_modules.native.weights import count_parameters
 from hub_modules.storage.machine import gpus
 from tf_adapt.adaptation.phases import HEAD
 from tf_adapt.adaptation.unfreezing import group_names
-from tf_adapt.comparison.budget.costs import Pace
+from tf_adapt.comparison.budget.costs import Pace, ending_of
+from tf_adapt.comparison.budget.halving import wanted
 from tf_adapt.comparison.budget.planned import measured_runs, planned_budget
 from tf_adapt.comparison.cell_results import CHOSEN_ON, SCORED_ON
 from tf_adapt.comparison.execution.jobs import default_gpus_per_run, jobs_at_once
@@ -126,14 +127,14 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
         "extend": comparison.extend and comparison.minutes is None,
         "jobs": jobs,
         "costs": asdict(costs),
-        **_within_minutes(comparison, measured, numbers[-1], starting, of_run, jobs),
+        **_within_minutes(comparison, measured, splits, starting, of_run, jobs),
     }
 
 
 def _within_minutes(
     comparison: Comparison,
     measured: list[CellCosts],
-    available: int,
+    splits: Splits,
     starting: float,
     examples: dict[str, int],
     jobs: int,
@@ -141,8 +142,10 @@ def _within_minutes(
     """What a budget allows, as the key `budget` of a plan; nothing without one."""
     if comparison.minutes is None:
         return {}
+    available = known_sizes(comparison.sizes, len(splits.examples["train"]))[-1]
     runs = measured_runs(measured, available, examples, starting)
-    pace = Pace(runs, 1 / comparison.threads, jobs)
+    at_end = ending_of(splits.examples, wanted(len(comparison.cells)))
+    pace = Pace(runs, 1 / comparison.threads, jobs, at_end)
     return {"budget": asdict(planned_budget(comparison, available, pace))}
 
 
