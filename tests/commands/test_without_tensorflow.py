@@ -158,3 +158,16 @@ def test_a_saved_model_says_what_is_missing(exports, monkeypatch):
     found = CliRunner().invoke(cli, ["serve", str(exports["saved_model"])])
     assert found.exit_code == 2
     assert "expected the package tensorflow, got none" in found.stderr
+
+
+def test_a_wrong_path_is_what_is_wrong(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    for folder in (tmp_path, tmp_path / "absent"):
+        for arguments in (
+            ["serve", folder],
+            ["predict", folder, "--input", DEV, "--output", tmp_path / "out"],
+            ["evaluate", folder, "--data", DEV],
+        ):
+            found = CliRunner().invoke(cli, list(map(str, arguments)))
+            assert found.exit_code == 4
+            assert f"{folder}: expected the folder of a run or of an export" in found.stderr

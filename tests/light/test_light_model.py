@@ -22,6 +22,7 @@ from tf_adapt.light.layout import LIGHT, WEIGHTS
 from tf_adapt.light.light_model import LightModel
 from tf_adapt.models.combination import Combination, transitions_of
 from tf_adapt.serving.exports.export import ServedModel
+from tf_adapt.serving.exports.model_card import with_precision
 from tf_adapt.serving.exports.served_ensemble import ServedEnsemble
 from tf_adapt.serving.exports.shared_export import ServedTask
 from tf_adapt.serving.kinds import KINDS as SIGNATURES
@@ -202,14 +203,46 @@ def test_several_tasks_have_the_encoder_once(tiny_bert, tmp_path):
         assert_equal_answers(light.answer(columns, name), expected)
 
 
-@needs_int8
-def test_8_bits_are_near(tiny_bert, tmp_path):
-    model = model_of(tiny_bert, ta.Task("classification", labels=LABELS))
+@pytest.mark.parametrize("precision", ["bfloat16", pytest.param("int8", marks=needs_int8)])
+def test_lower_precisions_are_near(precision, asked, whole, tiny_bert, tmp_path):
     texts = ["Ann lives here .", "what is it"]
-    expected = signature(model)(tf.constant(texts))["scores"]
-    light = written(tmp_path, model, precision="int8")
-    np.testing.assert_allclose(light.answer({"text": texts})["scores"], expected, atol=0.05)
-    assert "int8" in (tmp_path / "1" / "README.md").read_text("utf-8")
+    expected = LightModel(whole).answer({"text": texts})["scores"]
+    keras.config.set_dtype_policy("mixed_bfloat16" if precision == "bfloat16" else "float32")
+    try:
+        model = model_of(tiny_bert, asked.task, prompts=asked.encoder.prompts)
+    finally:
+        keras.config.set_dtype_policy("float32")
+    said = with_precision("A SavedModel:", precision if precision == "bfloat16" else None)
+    served = {"serving_default": ServedTask(model, 32)}
+    folder = export_light(served, tmp_path / "1", said, precision)
+    found = LightModel(folder).answer({"text": texts})["scores"]
+    np.testing.assert_allclose(found, expected, atol=0.05)
+    card = (folder / "README.md").read_text("utf-8")
+    assert card.count("## Precision") == 1 and f" in {precision};" in card
+    assert json.loads((folder / LIGHT).read_text("utf-8"))["models"][0]["precision"] == precision
+    if precision == "int8":
+        sizes = [(one / WEIGHTS).stat().st_size for one in (folder, whole)]
+        assert sizes[0] < 0.7 * sizes[1]
+
+
+def test_what_is_too_long_or_empty_in_tagging_and_spans(tiny_bert, tmp_path):
+    spans = ta.Task("span_extraction", spans=SPANS)
+    lights = {}
+    for task in (TAGGING, spans):
+        model = model_of(tiny_bert, task, "default")
+        lights[task.kind] = written(tmp_path / task.kind, model, 32, False)
+        empty = {1: ["", ""], 2: [[""], [""]]}
+        columns = {name: empty[rank] for name, rank in KINDS[task.kind].inputs.items()}
+        expected = signature(model, 32, False)(*map(tf.constant, columns.values()))
+        assert_equal_answers(lights[task.kind].answer(columns), expected)
+    long = "a-" * 40
+    for kind, columns, words in (
+        ("tagging", {"tokens": [[long]]}, "a single word is longer than the 30 tokens"),
+        ("span_extraction", {"question": [long], "context": ["a"]}, "a question is longer than"),
+        ("span_extraction", {"question": ["a"], "context": ["x" * 99]}, "a single word is longer"),
+    ):
+        with pytest.raises(DataError, match=words):
+            lights[kind].answer(columns)
 
 
 def test_what_cannot_be_held_is_refused_by_name(tiny_lstm, tiny_modern_bert, tmp_path):
