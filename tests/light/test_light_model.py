@@ -310,8 +310,9 @@ def test_other_labels_than_the_graphs(copied):
 
 def test_the_command_exports_a_run(finished_run, finished_export, tmp_path):
     run = str(finished_run())
+    options = ["--format", "openvino", "--precision", "float32"]
     done = CliRunner().invoke(
-        cli, ["export", run, "--out", str(tmp_path), "--format", "openvino"], catch_exceptions=False
+        cli, ["export", run, "--out", str(tmp_path), *options], catch_exceptions=False
     )
     assert done.exit_code == 0, done.output
     light = LightModel(tmp_path / "1")

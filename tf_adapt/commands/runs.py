@@ -213,9 +213,11 @@ def predict(
 )
 @click.option(
     "--precision",
-    type=click.Choice(("bfloat16", "int8")),
+    type=click.Choice(("float32", "bfloat16", "int8")),
+    default="float32",
+    show_default=True,
     help="In which the model of one RUN computes (int8, for openvino: its weights are rounded to 8 "
-    "bits); else float32.",
+    "bits).",
 )
 @click.option(
     "--calibrate",
@@ -229,7 +231,7 @@ def export(
     out: str,
     shared_encoder: bool,
     file_format: str,
-    precision: str | None,
+    precision: str,
     calibrate: bool,
     trust: bool,
 ) -> None:
@@ -242,7 +244,8 @@ def export(
             f"export: expected one run, got {len(runs)}; with --shared-encoder they become one, "
             "else export them one by one"
         )
-    for name, given in (("--precision", precision), ("--calibrate", calibrate)):
+    lower = None if precision == "float32" else precision
+    for name, given in (("--precision", lower), ("--calibrate", calibrate)):
         if shared_encoder and given:
             raise click.UsageError(f"{name} is for one run: leave out one of the two options")
     start_tensorflow()
@@ -251,7 +254,7 @@ def export(
     folder = (
         export_runs(runs, out, trust, file_format)
         if shared_encoder
-        else export_run(runs[0], out, trust, precision, calibrate, file_format)
+        else export_run(runs[0], out, trust, lower, calibrate, file_format)
     )
     click.echo(f"export: {folder}")
 
