@@ -197,7 +197,7 @@ def test_n4_from_a_moved_folder_that_may_not_be_written(
         assert (tmp_path / name).read_bytes() == (predicted / name).read_bytes()
 
 
-def test_run_and_export_write_the_same_file(predicted):
+def test_run_and_export_write_the_same_file(run, export, predicted, files):
     assert (predicted / "run").read_bytes() == (predicted / "export").read_bytes()
     written, given = read_conll(predicted / "run"), read_conll(DEV)
     assert [sentence.words for sentence in written] == [sentence.words for sentence in given]
