@@ -78,7 +78,7 @@ def test_it_stands_in_the_report_of_a_comparison(data, tiny_bert, tmp_path, monk
     assert ordinal_regression.METRIC in (out / "report.md").read_text("utf-8")
 
 
-def in_this_process(outcomes, executor, display) -> None:
+def in_this_process(outcomes, executor, display, until) -> None:
     """As `run_all`, without processes."""
     while run := next(outcomes.waiting(), None):
         ended = CliRunner().invoke(cli, run.arguments(executor.cache), catch_exceptions=False)

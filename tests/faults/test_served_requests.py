@@ -256,10 +256,12 @@ def test_s2_more_connections_than_files(monkeypatch):
         for number in range(9):
             connection = socket.create_connection(("127.0.0.1", found.port), timeout=10)
             held.enter_context(connection)
-            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            with contextlib.suppress(ConnectionResetError):
-                assert connection.recv(100).startswith(b"HTTP/1.1 200") == (number < 5)
-                assert number < 5
+            answer = b""
+            # It may be closed before or after it has sent anything.
+            with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+                connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                answer = connection.recv(100)
+            assert answer.startswith(b"HTTP/1.1 200") == (number < 5)
 
 
 def test_s2_a_client_that_hangs_up(served):
