@@ -10,6 +10,7 @@ from tf_adapt.comparison.plan.design_power import power_lines
 from tf_adapt.comparison.plan.scored_split import FOLDS, REPEATS, default_folds
 from tf_adapt.comparison.plan.sections import EncoderEntry
 from tf_adapt.config.data_sections import FilesConfig
+from tf_adapt.config.kinds import KINDS as OF_CONFIG
 from tf_adapt.data.guesses import Given, Guess, guess
 from tf_adapt.data.splits.cut import SplitError
 from tf_adapt.data.splits.folds import HELD_OUT
@@ -86,8 +87,10 @@ def _warnings(guessed: Guess, data: FilesConfig, examples: list | None) -> list[
 
 
 def examples() -> dict[str, str]:
-    """The names of data that ship, one set for each kind of task, with their kind."""
-    return {row.example or kind: kind for kind, row in KINDS.items()}
+    """The names of data that ship, one set for each kind of task that is compared, with their
+    kind."""
+    compared = {kind: row for kind, row in KINDS.items() if not OF_CONFIG[kind].no_comparison}
+    return {row.example or kind: kind for kind, row in compared.items()}
 
 
 def write_example(name: str, out: str | Path) -> None:
