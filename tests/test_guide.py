@@ -153,7 +153,7 @@ def test_the_sections_on_data_are_what_they_say():
     written = [one.code for one in blocks("yaml") if one.page == "guide_your_data"]
     sections = [config_from(yaml.safe_load(block) | rest, "guide").data for block in written]
     found = [getattr(section, "kind", None) or section.dataset for section in sections]
-    assert found == ["classification", "tagging", "squad", "classification"]
+    assert found == ["classification", "tagging", "squad", "dialog", "classification"]
 
 
 def commands_of(script: str) -> list[list[str]]:

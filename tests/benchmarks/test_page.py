@@ -120,7 +120,7 @@ def test_names_of_processors(monkeypatch):
 
 def test_what_is_recorded_is_shown():
     """Of several processors, work under other conditions, notes, failures, and durations."""
-    assert set(recorded(ROOT / "docs")) == set(BENCHMARKS)
+    assert set(recorded(ROOT / "docs")) <= set(BENCHMARKS)
     done = CliRunner().invoke(main, ["--show", "crf", "heads"], env={"TF_ADAPT_SHARED": None})
     assert done.exit_code == 0, done.output
     titles = [line for line in done.output.splitlines() if line.startswith("## ")]

@@ -77,7 +77,7 @@ def test_what_is_not_installed_is_said_and_the_others_go_on(tmp_path, monkeypatc
         "TF_ADAPT_ADDONS_PYTHON"
     )
     assert found["no library"]["failure"] == (
-        "not installed: pip install '.[convert,int8]' (ModuleNotFoundError: No module named "
+        "not installed: pip install '.[convert,int8,light]' (ModuleNotFoundError: No module named "
         "'no_such_library')"
     )
 

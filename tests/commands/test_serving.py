@@ -80,13 +80,16 @@ def test_tokens(tmp_path, monkeypatch):
 @has_extra
 def test_what_cannot_be_served(tmp_path, monkeypatch):
     monkeypatch.delenv(serving.TOKEN, raising=False)
+    made = tmp_path / "run"
+    made.mkdir()
+    (made / "config.yaml").touch()
     for arguments, code, message in (
-        ((str(tmp_path / "none"),), 4, "expected a run, an export, or a folder of numbered"),
-        ((str(tmp_path),), 4, "expected a run, an export, or a folder of numbered exports, got"),
+        ((str(tmp_path / "none"),), 4, "expected the folder of a run or of an export, but it"),
+        ((str(tmp_path),), 4, "but it holds neither config.yaml nor manifest.json; name the"),
         ((str(tmp_path), "--port", "70000"), 2, "Invalid value for '--port'"),
-        ((str(tmp_path), "--host", "no.such.host.invalid"), 2, "expected a free address"),
-        ((str(tmp_path), "--queue", "64"), 2, "at least the 256 texts of one request"),
-        ((str(tmp_path), "--allowed-host", "http://a.example"), 2, "without scheme and port"),
+        ((str(made), "--host", "no.such.host.invalid"), 2, "expected a free address"),
+        ((str(made), "--queue", "64"), 2, "at least the 256 texts of one request"),
+        ((str(made), "--allowed-host", "http://a.example"), 2, "without scheme and port"),
         ((), 2, "Missing argument"),
     ):
         found = last_line(*arguments)
