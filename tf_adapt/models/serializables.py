@@ -42,9 +42,9 @@ import tf_adapt.layers.scalar_mix  # noqa: F401
 import tf_adapt.layers.standardisation  # noqa: F401
 import tf_adapt.models.adapted_model  # noqa: F401
 import tf_adapt.models.contrastive.contrastive_model  # noqa: F401
-import tf_adapt.models.language_losses  # noqa: F401
 import tf_adapt.models.dialog.dialog_model  # noqa: F401
 import tf_adapt.models.dialog.heads  # noqa: F401
+import tf_adapt.models.language_losses  # noqa: F401
 import tf_adapt.models.language_model  # noqa: F401
 import tf_adapt.models.multi_task_model  # noqa: F401
 import tf_adapt.models.signals.auxiliary_loss  # noqa: F401
