@@ -8,7 +8,7 @@ import numpy as np
 
 from tf_adapt.statistics.pairs import Tested, judged, obstacle, widest_difference
 from tf_adapt.statistics.relation import FEWEST_REPEATS, FEWEST_SEEDS, PairTest
-from tf_adapt.statistics.scores import pseudo_values, score_of
+from tf_adapt.statistics.scores import pseudo_values, score_of, sums_of
 from tf_adapt.statistics.two_cells import CellSample, sample_of, sample_of_values
 
 Rows = Mapping[str, np.ndarray]  # by cell
@@ -102,9 +102,9 @@ def _gap(
 ) -> CellSample:
     """What the trainings of a cell gain by the move, as a sample."""
     of_seeds = rows.reshape(len(home), -1, *rows.shape[1:])  # the trainings of each repeat
-    there = score_of(metric, of_seeds.sum(axis=2)).mean(axis=1)
+    there = score_of(metric, sums_of(of_seeds)).mean(axis=1)
     values = pseudo_values(metric, of_seeds).mean(axis=1)
-    scores = there - score_of(metric, home.sum(axis=1))
+    scores = there - score_of(metric, sums_of(home))
     sides = (values, 1), (pseudo_values(metric, home), -1)
     total = sum(side.shape[1] for side, _ in sides)
     both = np.concatenate(

@@ -9,7 +9,7 @@ from scipy.special import stdtr, stdtrit
 from tf_adapt.statistics.metrics import METRICS
 from tf_adapt.statistics.pairs import holm
 from tf_adapt.statistics.relation import FEWEST_ITEMS
-from tf_adapt.statistics.scores import of_groups, pseudo_values, score_of
+from tf_adapt.statistics.scores import of_groups, pseudo_values, score_of, sums_of
 from tf_adapt.statistics.slice_score import LEVEL, SliceScore
 from tf_adapt.statistics.two_cells import ROUNDING, CellSample, sample_of, sample_of_values
 
@@ -106,7 +106,7 @@ def _of_items(statistics: np.ndarray, side: np.ndarray, groups: np.ndarray) -> n
 
 def _mean_score(metric: str, items: np.ndarray) -> float | None:
     """The mean over the seeds; None if undefined."""
-    sums = items.sum(axis=1)
+    sums = sums_of(items)
     return float(score_of(metric, sums).mean()) if is_defined(metric, sums[0]) else None
 
 

@@ -15,7 +15,7 @@ from tf_adapt.report.scored_cells import TRAINED, ScoredCell
 from tf_adapt.statistics.alpha_spending import level_of
 from tf_adapt.statistics.pairs import above_baseline, compare_pairs, with_larger_designs
 from tf_adapt.statistics.relation import PairTest
-from tf_adapt.statistics.scores import item_statistics, of_groups, score_of, summary
+from tf_adapt.statistics.scores import item_statistics, of_groups, score_of, summary, sums_of
 
 Rows = dict[str, np.ndarray]  # by cell
 OfRuns = dict[str, dict[int, np.ndarray]]  # by cell and seed
@@ -173,7 +173,7 @@ def _references(
     own, found = np.stack([*_folds_of_repeats(answers).values()]) if folds else None, []
     for name, of_seeds in answers.references.items():
         rows = of_items((_statistics(one, content, answers) for one in of_seeds), answers.items)
-        score = float(score_of(content.metric, rows.sum(axis=1)).mean())
+        score = float(score_of(content.metric, sums_of(rows)).mean())
         cells = above_baseline(content.metric, statistics, rows, content.look, folds, own)
         found.append(ReferenceScores(name=name, score=score, cells=cells))
     return found

@@ -17,7 +17,7 @@ from tf_adapt.comparison.kept.scores import (
 )
 from tf_adapt.report.content import Content
 from tf_adapt.report.shift.domains import DomainScores, ShiftedDomain
-from tf_adapt.statistics.scores import score_of, summary
+from tf_adapt.statistics.scores import score_of, summary, sums_of
 from tf_adapt.statistics.shift import compare_abroad, compare_gaps
 
 
@@ -102,6 +102,6 @@ def _rows(content: Content, answers: KeptAnswers, numbers) -> dict[str, np.ndarr
 
 
 def _scores(metric: str, rows: np.ndarray) -> DomainScores:
-    scores = score_of(metric, rows.sum(axis=1)).tolist()
+    scores = score_of(metric, sums_of(rows)).tolist()
     of_scores = summary(scores)
     return DomainScores(scores, of_scores.mean, of_scores.deviation)
