@@ -1,7 +1,7 @@
 # `make check` is what the pre-commit hook and CI run: format, lint, tests.
 VENV ?= .venv
 
-.PHONY: check format lint test docs results install
+.PHONY: check format lint test docs results notebooks install
 
 check: lint test
 
@@ -27,3 +27,7 @@ docs:
 # The pages of results, from the answers in docs/results (see benchmarks/results).
 results:
 	$(VENV)/bin/python -m benchmarks.results write
+
+# The outputs of examples/*.ipynb: all are run, a quarter of an hour (see benchmarks/notebooks.py).
+notebooks:
+	$(VENV)/bin/python -m benchmarks.notebooks

@@ -1,9 +1,14 @@
-"""What mkdocs does beyond its pages: the keys of a config, the changelog, links out of `docs/`."""
+"""What mkdocs does beyond its pages: keys of a config, names of the API, notebooks, reports, the
+changelog, links out of `docs/`."""
 
 import json
 import posixpath
 import re
+from functools import cache
 from pathlib import Path
+
+from notebook_pages import notebook_page
+from reference_pages import names_page, with_homes
 
 from tf_adapt.comparison.plan.schema import config_schema
 from tf_adapt.comparison.plan.sections import VARIED
@@ -12,30 +17,58 @@ ROOT = Path(__file__).resolve().parents[1]
 CHANGELOG, CONFIG_PAGE = "changelog.md", "reference/config.md"
 # Files that pages link to beside pages: the site has them under the same name.
 SHOWN = ("configs/**/*.yaml", "examples/*.py")
-_KEYS = re.compile(r"<!-- keys:.*-->")
+NOTEBOOKS = "examples/*.ipynb"
+_PLACE = re.compile(r"<!-- (\w+): written by the site -->")
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 _REFERENCE = re.compile(r"#/\$defs/(\w+)")
+# What stands in the place of that name.
+WRITTEN = {
+    "keys": lambda: keys_page(config_schema()),
+    "names": names_page,
+    "reports": lambda: gallery_of(published_reports()),
+}
 
 
 def on_files(files, config):
-    """Adds the changelog and the files that pages may link to."""
+    """Adds the changelog, notebooks, reports, and the files that pages may link to."""
     from mkdocs.structure.files import File
 
+    def add(name: str, **source) -> None:
+        files.append(File.generated(config, name, **source))
+
     text = (ROOT / "CHANGELOG.md").read_text("utf-8").replace("](docs/", "](")
-    files.append(File.generated(config, CHANGELOG, content=text))
+    add(CHANGELOG, content=text)
+    for path in sorted(ROOT.glob(NOTEBOOKS)):
+        notebook = json.loads(path.read_text("utf-8"))
+        add(f"examples/{path.stem}.md", content=notebook_page(notebook))
+    for report in published_reports():
+        add(f"reports/{report.name}.html", content=report.html)
+        add(f"reports/{report.name}.svg", content=report.svg)
     for pattern in SHOWN:
         for path in sorted(ROOT.glob(pattern)):
-            name = path.relative_to(ROOT).as_posix()
-            files.append(File.generated(config, name, abs_src_path=str(path)))
+            add(path.relative_to(ROOT).as_posix(), abs_src_path=str(path))
     return files
 
 
+@cache
+def published_reports() -> tuple:
+    """The reports of `docs/results`."""
+    from benchmarks.results.gallery import shown
+    from benchmarks.results.published import published
+
+    return tuple(shown(published()))
+
+
+def gallery_of(reports: tuple) -> str:
+    """The pictures of reports, with what they say."""
+    from benchmarks.results.gallery import gallery
+
+    return gallery(reports)
+
+
 def on_page_markdown(markdown, page, config, files):
-    """Links that hold on the site, and the keys of a config."""
-    if page.file.src_uri == CONFIG_PAGE:
-        markdown, found = _KEYS.subn(lambda _: keys_page(config_schema()), markdown)
-        if found != 1:
-            raise ValueError(f"{CONFIG_PAGE}: expected one line `<!-- keys: … -->`, got {found}")
+    """Links that hold on the site, and what the site writes."""
+    markdown = _PLACE.sub(lambda place: WRITTEN[place[1]](), with_homes(markdown))
     return site_links(markdown, page.file.src_uri)
 
 
@@ -59,6 +92,8 @@ def site_links(markdown: str, page: str) -> str:
         home = posixpath.dirname(page) or "."
         if name == "CHANGELOG.md":
             return f"[{text}]({posixpath.relpath(CHANGELOG, home)})"
+        if name.endswith(".ipynb"):
+            return f"[{text}]({posixpath.relpath(name.replace('.ipynb', '.md'), home)})"
         if ROOT / name in shown:
             return f"[{text}]({posixpath.relpath(name, home)})"
         return text if name in text else f"{text} (`{name}`)"

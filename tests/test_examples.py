@@ -62,13 +62,8 @@ def code_of(path: Path) -> list[dict]:
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
-def test_notebooks_are_committed_as_they_are_written():
+def test_every_notebook_is_tried():
     assert NOTEBOOKS.keys() == MADE.keys() | CELLS.keys()
-    for path in NOTEBOOKS.values():
-        for cell in code_of(path):
-            assert (cell["outputs"], cell["execution_count"]) == ([], None), path
-        ids = [cell["id"] for cell in json.loads(path.read_text("utf-8"))["cells"]]
-        assert len(set(ids)) == len(ids) > 1
 
 
 @pytest.mark.slow

@@ -1,8 +1,9 @@
 """The site: what its pages must name, and what reads the same on GitHub and on the site."""
 
 import ast
-import importlib.util
+import importlib
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,26 +16,47 @@ from tf_adapt.config.sections import Config
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-API = (DOCS / "reference" / "api.md").read_text("utf-8")
-NAMED = re.findall(r"^::: ([\w.]+)$", API, flags=re.MULTILINE)
+
+
+def imported(name: str):
+    """A module of `docs/`, found as mkdocs finds it."""
+    sys.path.insert(0, str(DOCS))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(DOCS))
 
 
 @pytest.fixture(scope="module")
 def hooks():
-    spec = importlib.util.spec_from_file_location("hooks", DOCS / "hooks.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return imported("hooks")
 
 
-def test_every_public_name_is_on_the_page():
-    homes = {f"{home}.{name}" for name, home in tf_adapt._HOMES.items()}
-    assert homes - set(NAMED) == set()
-    assert "`ta.__version__`" in API
-    assert len(NAMED) == len(set(NAMED))
+@pytest.fixture(scope="module")
+def named() -> dict[str, str]:
+    """The names in the reference, and where they are."""
+    reference = imported("reference_pages")
+    texts = [path.read_text("utf-8") for path in sorted((DOCS / "reference").glob("*.md"))]
+    found = [one for text in texts for one in reference.directives(text)]
+    assert len(found) == len(dict(found)) == len({home for _, home in found})
+    return dict(found)
 
 
-def test_every_layer_and_head_is_on_the_page():
+def test_every_public_name_is_in_the_reference_as_users_write_it(named):
+    names = {name.removeprefix("ta.") for name in named if name.startswith("ta.")}
+    assert names == tf_adapt._HOMES.keys()
+    assert "`ta.__version__`" in (DOCS / "reference" / "api.md").read_text("utf-8")
+
+
+def test_every_page_of_the_reference_is_in_its_list_of_names(named):
+    page = imported("reference_pages").names_page()
+    for name, home in named.items():
+        if "Error" not in name:  # on the page of the list
+            assert f"#{home}) | " in page, name
+    assert "| [`ta.predict`](serving.md#tf_adapt.serving.prediction.predict.predict) | " in page
+
+
+def test_every_layer_and_head_is_in_the_reference(named):
     """Those that Keras can save: a user has to know them by their modules."""
     found = set()
     for room in ("layers", "heads"):
@@ -47,14 +69,42 @@ def test_every_layer_and_head_is_on_the_page():
                 if any("register" in ast.unparse(one) for one in node.decorator_list)
             }
     assert len(found) >= 10
-    assert found - set(NAMED) == set()
+    assert found - set(named.values()) == set()
 
 
-def test_every_name_on_the_page_is_there():
-    for name in NAMED:
-        module, _, last = name.rpartition(".")
-        tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text("utf-8"))
-        assert last in {getattr(node, "name", None) for node in tree.body}, name
+def test_directives_have_the_names_of_users():
+    text = imported("reference_pages").with_homes("::: ta.Task\n\n::: tf_adapt.layers.crf.CRF\n")
+    assert text == (
+        "::: tf_adapt.tasks.task.Task\n    options:\n      heading: ta.Task\n"
+        "      toc_label: Task\n\n"
+        "::: tf_adapt.layers.crf.CRF\n    options:\n      heading: tf_adapt.layers.crf.CRF\n"
+        "      toc_label: CRF\n"
+    )
+
+
+def test_a_notebook_becomes_a_page():
+    code = {"cell_type": "code", "source": ["a = 1\n", "a"]}
+    outputs = [
+        {"output_type": "stream", "text": ["1\n", "2\n"]},
+        {"output_type": "display_data", "data": {"text/html": "<pre>3</pre>", "text/plain": "3\n"}},
+        {"output_type": "display_data", "data": {"image/png": "iVBO\n", "text/plain": "<Figure>"}},
+        {"output_type": "execute_result", "data": {"text/html": "<table></table>"}},
+    ]
+    cells = [{"cell_type": "markdown", "source": "# A [page](../docs/index.md)"}]
+    page = imported("notebook_pages").notebook_page(
+        {"cells": [*cells, code | {"outputs": outputs}]}
+    )
+    assert page == (
+        "# A [page](../index.md)\n\n```python\na = 1\na\n```\n\n"
+        "```{ .text .output }\n1\n2\n3\n```\n\n"
+        '<div class="output"><img alt="figure" src="data:image/png;base64,iVBO"></div>\n\n'
+        '<div class="output">\n<table></table>\n</div>\n'
+    )
+
+
+def test_what_the_site_writes_has_its_place(hooks):
+    texts = [path.read_text("utf-8") for path in DOCS.rglob("*.md")]
+    assert sorted(hooks._PLACE.findall("\n".join(texts))) == sorted(hooks.WRITTEN)
 
 
 def test_every_key_of_a_config_is_on_the_page(hooks):
@@ -70,16 +120,12 @@ def test_every_key_of_a_config_is_on_the_page(hooks):
     assert "- **`dataset`** · " in page and " · needed" in page
 
 
-def test_the_page_of_keys_has_their_place(hooks):
-    text = (DOCS / hooks.CONFIG_PAGE).read_text("utf-8")
-    assert len(hooks._KEYS.findall(text)) == 1
-
-
 LINKS = [
     ("index.md", "[a](../configs/names.yaml)", "[a](configs/names.yaml)"),
     ("reference/api.md", "[a](../../configs/names.yaml)", "[a](../configs/names.yaml)"),
     ("index.md", "[`configs/paper`](../configs/paper)", "`configs/paper`"),
     ("index.md", "[how](../CONTRIBUTING.md#tests)", "how (`CONTRIBUTING.md`)"),
+    ("index.md", "[a](../examples/quick_start.ipynb)", "[a](examples/quick_start.md)"),
     ("index.md", "[news](../CHANGELOG.md)", "[news](changelog.md)"),
     ("index.md", "[a](verdict.md#x) [b](https://x.org/../y)", None),
     ("reference/api.md", "[a](../results.md) ![b](../images/b.png)", None),
