@@ -1,6 +1,7 @@
 """What is made for a place of a page: a table of one comparison, or of several together."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from benchmarks.results.published import beginning
 from tf_adapt.analysis.pooling.effects import Effect, effects_of, order
@@ -13,7 +14,7 @@ from tf_adapt.printing import words
 from tf_adapt.report.cells import ranked
 from tf_adapt.report.content import Content
 from tf_adapt.report.scored_cells import ScoredCell
-from tf_adapt.statistics.relation import ALIKE, OPEN, relation
+from tf_adapt.statistics.relation import AHEAD, ALIKE, BEHIND, OPEN, relation
 
 Contents = dict[str, Content]
 NOTHING = "None is published yet."
@@ -36,20 +37,19 @@ def comparison_block(contents: Contents, name: str) -> str:
     simple = [(words.visible(one.name), one.score) for one in content.references]
     simple.append((answer_text(content.baseline.answer, content.kind), content.baseline.score))
     rows += [[label, words.score(score), *[""] * 4] for label, score in simple]
-    return f"{_about(content, name)}\n\n{_table(head, rows)}"
+    return f"{_about(content)}\n\n{_table(head, rows)}"
 
 
-def _about(content: Content, name: str) -> str:
+def _about(content: Content) -> str:
     examples = content.examples
     train = f"{examples['train']:,} to learn from" if "train" in examples else ""
     parts = [
         f"`{content.dataset}`",
         *([train] if train else []),
-        f"{content.items.text} scored",
+        f"{content.items.text.partition(';')[0]} scored",
         content.runs,
     ]
-    where = f"answers: `docs/results/{name}`"
-    return f"{'; '.join(parts)}. `{content.command}` ({where})."
+    return f"{'; '.join(parts)}. `{content.command}`"
 
 
 def _row(cell: ScoredCell, best: ScoredCell, content: Content) -> list[str]:
@@ -86,6 +86,46 @@ def _named(cell: ScoredCell) -> str:
     settings = "".join(f", {key} {value}" for key, value in sorted(cell.settings.items()))
     parts = [cell.encoder + ("" if cell.pretrained else " untrained"), cell.adaptation + settings]
     return f"{symbol + ' ' if symbol else ''}{', '.join(parts)} ({cell.head})"
+
+
+def frozen_tuned_block(contents: Contents, prefix: str) -> str:
+    """The best ❄ and the best 🔥 cell of each encoder, where a comparison has both, and which of
+    the two is decided ahead."""
+    head = ["data", "encoder", "metric", "❄ frozen", "🔥 tuned", "decided", "seeds", "config"]
+    rows = [
+        _frozen_tuned_row(content, best[FROZEN], best[TUNED])
+        for content in beginning(contents, prefix).values()
+        for best in _best_by_encoder(content)
+        if best.keys() >= {FROZEN, TUNED}
+    ]
+    return _table(head, rows) if rows else NOTHING
+
+
+def _best_by_encoder(content: Content) -> list[dict[str, ScoredCell]]:
+    """For each pretrained encoder its best cell of each adaptation."""
+    found: dict[str, dict[str, ScoredCell]] = {}
+    for entry in ranked(content.cells):
+        if entry.cell.pretrained:
+            found.setdefault(entry.cell.encoder, {}).setdefault(entry.cell.adaptation, entry.cell)
+    return list(found.values())
+
+
+def _frozen_tuned_row(content: Content, frozen: ScoredCell, tuned: ScoredCell) -> list[str]:
+    (pair,) = [pair for pair in content.pairs if {pair.a, pair.b} == {frozen.id, tuned.id}]
+    said = relation(pair, tuned.id)
+    data = content.dataset
+    data = Path(data).parent.name if "/" in data else data
+    (config,) = [word for word in content.command.split() if word.endswith(".yaml")]
+    return [
+        f"{data}, {content.examples['train']:,} to learn from",
+        tuned.encoder,
+        words.metric_name(content.metric),
+        _score(frozen, content),
+        _score(tuned, content),
+        {AHEAD: "🔥", BEHIND: "❄"}.get(said, said),
+        str(len(content.seeds)),
+        f"`{config}`",
+    ]
 
 
 def layout_block(contents: Contents, prefix: str) -> str:
@@ -169,6 +209,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 BLOCKS: dict[str, Callable[[Contents, str], str]] = {
     "comparison": comparison_block,
+    "frozen_tuned": frozen_tuned_block,
     "layout": layout_block,
     "pooled": pooled_block,
     "guidelines": guidelines_block,

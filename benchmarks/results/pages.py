@@ -1,7 +1,7 @@
 """Pages with places for what is made of the published comparisons.
 
 A place is between `<!-- made: KIND NAME -->` and `<!-- /made -->`; kinds are the keys of
-`blocks.BLOCKS`, a name is that of a comparison, or what the names of several begin with.
+`blocks.BLOCKS`, a name is that of a comparison, what the names of several begin with, or `all`.
 """
 
 import re

@@ -24,5 +24,9 @@ def _read(folder: Path) -> Content:
 
 
 def beginning(contents: dict[str, Content], prefix: str) -> dict[Path, Content]:
-    """Those whose names begin so, by folder, as they are pooled."""
-    return {HOME / name: one for name, one in contents.items() if name.startswith(prefix)}
+    """Those whose names begin so, or `all`, by folder, as they are pooled."""
+    return {
+        HOME / name: one
+        for name, one in contents.items()
+        if prefix == "all" or name.startswith(prefix)
+    }

@@ -16,6 +16,7 @@ from benchmarks.results import adding
 from benchmarks.results.__main__ import main
 from benchmarks.results.adding import HOME, ROOT, add
 from benchmarks.results.found_figure import figure
+from benchmarks.results.gallery import gallery, shown
 from benchmarks.results.pages import PAGES, made, not_shown
 from benchmarks.results.published import published
 from tf_adapt.comparison.kept.answers import (
@@ -182,6 +183,20 @@ def test_the_published_scores_are_those_of_scikit_learn(contents):
     assert counted >= 90
 
 
+def test_reports_have_the_verdict_of_the_answers(finished):
+    """Though costs are not known, and the report had none."""
+    content = read_rescored(finished)[0]
+    costs = replace(content.cells[0].costs, training_seconds=None)
+    cells = [replace(cell, costs=costs) for cell in content.cells]
+    content = replace(content, cells=cells, verdict=None)
+    (report,) = shown({"one": content, "seedless": replace(content, seeds=[0])})
+    assert (report.name, report.summary) == ("one", content.summary)
+    assert "with fine_tuning (linear head): 80.0 accuracy" in report.sentence
+    assert f"<h1>{report.sentence}</h1>" in report.html.replace(' class="long"', "")
+    assert "s a training" not in report.html and report.svg.startswith("<?xml")
+    assert f"**{report.sentence}**\n\n[![" in gallery([report])
+
+
 def test_pages_of_several_comparisons(finished, tmp_path):
     add(finished, "table2_sick_e", tmp_path / "home")
     contents = published(tmp_path / "home")
@@ -193,6 +208,7 @@ def test_pages_of_several_comparisons(finished, tmp_path):
             ("layout", "table2"),
             ("pooled", "table2"),
             ("guidelines", "table2"),
+            ("frozen_tuned", "all"),
         ]
     )
     text = made(page, contents, "page")
@@ -202,6 +218,7 @@ def test_pages_of_several_comparisons(finished, tmp_path):
     assert ahead == "+20.0" and text.count(ahead) >= 1
     assert "−20.0 (" in text and ", decided |" in text
     assert "| ❄ feature_extraction | 60.0 ± 0.0" in text and "not pooled" in text
+    assert "| bert_small | accuracy | 60.0 ± 0.0 | 80.0 ± 0.0 | 🔥 | 3 | `configs/small" in text
     assert figure(contents) != figure({})
     for wrong in ("comparison other", "table table2"):
         with pytest.raises(ConfigError, match=f"page: `made: {wrong}`: expected one of comparis"):

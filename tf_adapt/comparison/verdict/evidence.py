@@ -49,7 +49,7 @@ def evidence(ranking: Ranking, headline: Headline, failed: list[str]) -> dict[st
             *_pretraining(ranking),
         ],
         **({SHIFT: shift_sentences(ranking)} if content.shifted else {}),
-        COST: [_costs(ranking.cells[recommended].costs, ranking.names[recommended], content.seed)],
+        COST: _costs(ranking.cells[recommended].costs, ranking.names[recommended], content.seed),
         DATA: [
             _items(content),
             *_truncated(content.truncated, ranking.names),
@@ -71,7 +71,7 @@ def first_lines(ranking: Ranking, headline: Headline, failed: list[str]) -> list
         *_curves(content),
         _items(content),
         _short_baseline(ranking),
-        _short_costs(ranking.cells[recommended].costs),
+        *_short_costs(ranking.cells[recommended].costs),
     ][:MOST_LINES]
 
 
@@ -194,22 +194,27 @@ def _short_baseline(ranking: Ranking) -> str:
     return f"The cell {above} the baseline ({score(baseline.score)}){by}."
 
 
-def _short_costs(costs: Costs) -> str:
-    return (
+def _short_costs(costs: Costs) -> list[str]:
+    """None of answers alone, as those that are published."""
+    if costs.training_seconds is None:
+        return []
+    return [
         f"It costs {costs.training_seconds:.0f} s a training, "
         f"{costs.peak_memory_mb:,.0f} MB of memory, "
         f"{costs.serving_seconds_per_1000:.1f} s to serve 1,000 examples."
-    )
+    ]
 
 
-def _costs(costs: Costs, name: str, seed: str) -> str:
-    return (
+def _costs(costs: Costs, name: str, seed: str) -> list[str]:
+    if costs.training_seconds is None:
+        return []
+    return [
         f"{name} trains {costs.trainable_parameters:,} of {costs.total_parameters:,} "
         f"parameters in {costs.training_seconds:.0f} s, with {costs.peak_memory_mb:,.0f} MB "
         f"of memory, needs {costs.serving_seconds_per_1000:.1f} s for 1,000 examples, and "
         f"{costs.task_megabytes:.1f} MB a task beside the module (means over the {seed}s, of "
         "memory the least)."
-    )
+    ]
 
 
 def _baseline(ranking: Ranking) -> str:
