@@ -1,4 +1,4 @@
-"""The pages of the guide: programs run, configs are read, shell commands exist."""
+"""The pages that have code: programs run, configs are read, shell commands exist."""
 
 import copy
 import os
@@ -23,13 +23,11 @@ from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.config.reading import config_from
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGES = {
-    path.stem: path.read_text("utf-8")
-    for path in [*sorted(DOCS.glob("guide_*.md")), DOCS / "index.md"]
-    if path.exists()
-}
+README = DOCS.parent / "README.md"
+PAGES = {path.stem: path.read_text("utf-8") for path in [*sorted(DOCS.glob("*.md")), README]}
 # Blocks below a line `<!-- not run: REASON -->`, by page: how many for which reason.
 NOT_RUN = {
+    "coming_from": {"needs network": 1},
     "guide_comparing": {"takes minutes": 1},
     "guide_devices": {"needs other machines": 1, "needs Ray": 1, "needs Slurm": 1},
     "guide_memory_speed": {"needs the package openvino": 1},
@@ -78,7 +76,8 @@ def check_keras(found: dict) -> None:
 
 # What is to be seen of a page's program once it has run.
 CHECKS = {"guide_your_data": check_your_data, "guide_keras": check_keras}
-PROGRAMS = sorted({block.page for block in blocks("python")})
+# README's program is run as it is (tests/test_examples.py).
+PROGRAMS = sorted({block.page for block in blocks("python")} - {"README"})
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import tf_adapt
+
 ROOT = Path(__file__).parents[1]
 BUILD = "import sys; from setuptools.build_meta import build_sdist; print(build_sdist(sys.argv[1]))"
 
@@ -66,6 +68,16 @@ def test_an_index_shows_authors_links_and_no_link_into_nothing(content):
     assert "Project-URL: Paper, https://" in information
     links = re.findall(r"\]\(([^)]*)\)", information)
     assert links and all(link.startswith("http") for link in links)
+
+
+def test_the_version_is_one():
+    """A release changes `tf_adapt/version.py`, and with it these two."""
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"\nversion: {tf_adapt.__version__}\n" in citation
+    versions = re.findall(
+        r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert next(one for one in versions if one != "Unreleased") == tf_adapt.__version__
 
 
 def test_what_serves_without_tensorflow_is_asked_for_as_by_the_library():

@@ -158,6 +158,21 @@ def test_lists_read_the_same_on_github_and_on_the_site():
     assert wrong == []
 
 
+def test_the_pages_are_short():
+    """Nobody reads more; what is longer is two pages, or too much."""
+    words = {path: len(path.read_text("utf-8").split()) for path in DOCS.rglob("*.md")}
+    assert {path.name: count for path, count in words.items() if count > 2_000} == {}
+    assert sum(words.values()) <= 40_000
+
+
+def test_a_guide_begins_with_what_one_can_do_and_with_code():
+    for path in DOCS.glob("guide_*.md"):
+        title, _, first, *lines = path.read_text("utf-8").splitlines()
+        assert title.startswith("# ") and first.startswith("After this page"), path.name
+        code = next(number for number, line in enumerate(lines) if line.startswith("```"))
+        assert code <= 6, path.name
+
+
 def test_search_needs_no_server():
     """A browser starts no workers on pages from the disk: a shim stands in for them."""
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))

@@ -9,7 +9,12 @@ import re
 from benchmarks.results.blocks import BLOCKS, Contents
 from tf_adapt.errors import ConfigError
 
-PAGES = ("README.md", "docs/results.md", "docs/what_we_found.md")
+PAGES = (
+    "README.md",
+    "docs/results.md",
+    "docs/results_bert_small.md",
+    "docs/what_we_found.md",
+)
 _PLACE = re.compile(r"<!-- made: (\w+) (\w+) -->\n.*?<!-- /made -->", re.DOTALL)
 
 
