@@ -4,6 +4,7 @@ from html.parser import HTMLParser
 import report_contents as contents
 
 from tf_adapt.printing.words import visible
+from tf_adapt.report import blocks
 from tf_adapt.report.html import to_html
 from tf_adapt.report.paper_table import paper_table
 
@@ -154,6 +155,11 @@ def test_the_papers_symbols_need_no_font_that_has_them(every):
         text = re.sub("<[^>]*>", "", (report / "report.html").read_text("utf-8"))
         assert "🔥" not in text
         assert "\N{SNOWFLAKE}" not in text
+
+
+def test_what_to_type_is_code():
+    page = to_html("", [blocks.Items(["Run 3 more seeds (`--seeds 5`) of <b> & `c"])], {})
+    assert "<li>Run 3 more seeds (<code>--seeds 5</code>) of &lt;b&gt; &amp; `c</li>" in page
 
 
 def test_names_are_not_cut_inside(reports):

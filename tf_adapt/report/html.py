@@ -105,7 +105,7 @@ def _paragraph(part: blocks.Paragraph) -> str:
 
 
 def _items(part: blocks.Items) -> str:
-    texts = "\n".join(f"<li>{_whole_names(text)}</li>" for text in part.texts)
+    texts = "\n".join(f"<li>{_with_code(_whole_names(text))}</li>" for text in part.texts)
     listed = f"<ul>\n{texts}\n</ul>"
     if not part.subject:
         return listed
@@ -208,6 +208,11 @@ def _foreign(text: str) -> str:
 def _whole_names(text: str) -> str:
     """As `_foreign`, without line breaks in words with underscores."""
     return re.sub(r"[\w.+-]*_[\w.+-]*", _whole, _foreign(text))
+
+
+def _with_code(text: str) -> str:
+    """What a sentence has between backticks, commands and keys, as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
 
 
 def _whole(name: re.Match) -> str:
