@@ -3,6 +3,7 @@ their outputs, which the site shows, with a hash of the code that they are of.""
 
 import hashlib
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -46,7 +47,7 @@ def run(path: Path) -> str:
             kernel_name="python3",
             record_timing=False,
             resources={"metadata": {"path": folder}},
-        ).execute()
+        ).execute(env=os.environ | {"PYTHONPATH": str(INSTALLED)})
         return kept(json.loads(nbformat.writes(notebook)), folder)
 
 

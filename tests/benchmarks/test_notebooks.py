@@ -2,7 +2,9 @@
 
 import json
 
-from benchmarks.notebooks import EXAMPLES, HASH, INSTALLED, code_hash, kept
+import pytest
+
+from benchmarks.notebooks import EXAMPLES, HASH, INSTALLED, code_hash, kept, run
 
 LARGEST_BYTES = 300_000
 
@@ -19,6 +21,22 @@ def test_committed_outputs_are_of_the_committed_code():
         assert len(set(ids)) == len(ids), path
         shown += [path.stem] if outputs else []
     assert {"quick_start", "your_own_dataframe"} <= set(shown)
+
+
+@pytest.mark.slow
+def test_a_notebook_runs_in_an_empty_folder_with_this_library(tmp_path):
+    code = "import os, tf_adapt\nprint(os.listdir(), tf_adapt.__file__)"
+    cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": code, "outputs": []}
+    notebook = {
+        "cells": [cell | {"execution_count": None}],
+        "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    (tmp_path / "one.ipynb").write_text(json.dumps(notebook))
+    found = json.loads(run(tmp_path / "one.ipynb"))
+    assert found["cells"][0]["outputs"][0]["text"] == "[] tf_adapt/__init__.py\n"
+    assert found["metadata"][HASH] == code_hash(notebook)
 
 
 def test_logs_and_places_are_not_kept():
