@@ -203,14 +203,14 @@ def test_labels_are_checked_against_the_table(tmp_path):
 def _own(**changes):
     columns = {"text_a": "text", "text_b": None, "label": "label", "words": None, "tags": None}
     data = {"format": "tsv", "kind": "classification", "columns": columns, "scheme": "IOB2"}
-    data |= {"delimiter": None, "skip_unlabelled": False}
+    data |= {"delimiter": None, "skip_unlabelled": False, "memory_mb": 1}
     return SimpleNamespace(**(data | changes))
 
 
 def test_one_file_of_a_named_dataset(tmp_path):
     path = tmp_path / "file"
     path.write_text("a N O I-PER\nb N O B-PER\n")
-    data = SimpleNamespace(dataset="conll2003")
+    data = SimpleNamespace(dataset="conll2003", memory_mb=1)
     assert read_file(path, data) == [TaggedSentence(("a", "b"), ("B-PER", "B-PER"), f"{path}:1")]
     assert read_file(path, data, labelled=False)[0].tags is None
     with pytest.raises(ConfigError, match="dataset: expected one of"):

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 
 from tf_adapt.config.fields import MOST_FOLDS, VERY_MANY, WIDEST, Section, whole
 from tf_adapt.data.kinds import KINDS
-from tf_adapt.data.limits import MOST_TOKENS
+from tf_adapt.data.limits import MEMORY_MB, MOST_TOKENS
 from tf_adapt.printing.words import alternatives
 from tf_adapt.tasks.kinds import labelled_kinds
 from tf_adapt.tasks.tag_schemes import FILE_SCHEMES
@@ -81,6 +81,16 @@ Shifted = Field(None, min_length=1, description="a mapping from names to paths o
 anything; a comparison tests its cells on each of them too."""
 DevFile = Field(None, description="the path of a file, or null: a part of train plays dev")
 """Data for the selection of the epoch."""
+
+
+MemoryMb = whole(
+    0,
+    VERY_MANY,
+    ", megabytes for the examples, and for the tokens, of each split",
+    default=MEMORY_MB,
+)
+"""Memory limit for data; beyond it they are on disk, in TMPDIR or ~/.cache/tf_adapt, as long as the
+command runs, with the same results. Texts and pairs; tokens of other kinds stay in memory."""
 
 
 class SpansConfig(Section):
@@ -158,6 +168,7 @@ class DatasetConfig(Section):
     shifted: dict[ShiftedName, str] | None = Shifted
     metric: str | None = Metric
     spans: SpansConfig | None = Spans
+    memory_mb: int = MemoryMb
 
 
 class Columns(Section):
@@ -226,6 +237,7 @@ class FilesConfig(Section):
     held_out: float | None = HeldOut
     stratified: bool = Stratified
     spans: SpansConfig | None = Spans
+    memory_mb: int = MemoryMb
 
 
 class FeatureColumns(Section):
@@ -277,6 +289,7 @@ class TfdsConfig(Section):
     leave_out: LeaveOutConfig | None = LeaveOut
     held_out: float | None = HeldOut
     stratified: bool = Stratified
+    memory_mb: int = MemoryMb
 
 
 class TextConfig(Section):
@@ -294,3 +307,4 @@ class TextConfig(Section):
     """Test data."""
     skip_empty: bool = Field(False, description="true or false")
     """Skip empty lines instead of raising an error."""
+    memory_mb: int = MemoryMb

@@ -1,12 +1,15 @@
 """A report on the data of a run: sizes, labels, lengths, repeated texts, truncated examples."""
 
-from itertools import combinations
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
 
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.kinds import KINDS
+from tf_adapt.data.splits.equal_texts import equal_texts
 from tf_adapt.data.splits.label_warnings import label_warnings
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import DataError
@@ -30,7 +33,7 @@ def check_data(splits: Splits, prepared: dict[str, Any] | None = None) -> dict[s
             "what": splits.descriptions[split],
             "examples": len(examples),
             **KINDS[splits.kind].label_report(examples),
-            "words": _lengths([_words(example) for example in examples]),
+            "words": _lengths(np.fromiter(map(_words, examples), np.int64)),
             **({} if prepared is None else token_lengths(prepared[split])),
         }
     return report | _repeated(splits.examples)
@@ -72,7 +75,7 @@ def _words(example: Record | TaggedSentence) -> int:
     return sum(map(len, example.words_of_texts(str.split)))
 
 
-def _lengths(lengths) -> dict[str, float]:
+def _lengths(lengths: Sequence[int] | np.ndarray) -> dict[str, float]:
     lengths = np.asarray(lengths)
     return {
         "mean": round(float(lengths.mean()), 1),
@@ -82,28 +85,20 @@ def _lengths(lengths) -> dict[str, float]:
     }
 
 
-def _repeated(examples: dict[str, list]) -> dict[str, dict[str, int]]:
+def _repeated(examples: dict[str, Sequence]) -> dict[str, dict[str, int]]:
     """Numbers of distinct texts that are more than once in a split, or in two splits."""
-    labels = {split: _labels_by_text(part) for split, part in examples.items()}
-    repeated = {
-        f"within {split}": [of_text for of_text in by_text.values() if len(of_text) > 1]
-        for split, by_text in labels.items()
-    } | {
-        f"in both {first} and {second}": [
-            labels[first][text] + labels[second][text]
-            for text in labels[first].keys() & labels[second].keys()
-        ]
-        for first, second in combinations(labels, 2)
+    places = {f"within {split}": (split,) for split in examples} | {
+        f"in both {first} and {second}": (first, second)
+        for first, second in combinations(examples, 2)
     }
-    contradictions = {
-        where: sum(len(set(of_text)) > 1 for of_text in texts) for where, texts in repeated.items()
-    }
-    duplicates = {where: len(texts) - contradictions[where] for where, texts in repeated.items()}
-    return {"duplicates": duplicates, "contradictions": contradictions}
-
-
-def _labels_by_text(examples: list[Record | TaggedSentence]) -> dict[tuple, list]:
-    labels: dict[tuple, list] = {}
-    for example in examples:
-        labels.setdefault(example.texts, []).append(example.target)
-    return labels
+    counts = {name: dict.fromkeys(places, 0) for name in ("duplicates", "contradictions")}
+    for group in equal_texts(examples):
+        labels = defaultdict(list)
+        for split, example in group:
+            labels[split].append(example.target)
+        for where, splits in places.items():
+            of_text = list(chain.from_iterable(labels.get(split, ()) for split in splits))
+            if all(split in labels for split in splits) and len(of_text) > 1:
+                several = len(set(of_text)) > 1
+                counts["contradictions" if several else "duplicates"][where] += 1
+    return counts

@@ -6,6 +6,7 @@ TensorFlow Datasets has other copies of some datasets.
 
 import hashlib
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -16,6 +17,7 @@ from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.formats.text import KnownLines, read_lines
 from tf_adapt.data.kinds import KINDS
 from tf_adapt.data.labels import check_labels, convert_scheme, scheme_tags
+from tf_adapt.data.stored.sequences import at, stored
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.printing.words import alternatives
 
@@ -43,7 +45,8 @@ def load_dataset(
     data_dir: str | Path | None = None,
     scheme: str = "IOB2",
     columns: Mapping[str, str] | None = None,
-) -> list[Record | TaggedSentence]:
+    memory_mb: float = math.inf,
+) -> Sequence[Record | TaggedSentence]:
     """Reads one split of a dataset that is listed in `DATASETS`, or any of TensorFlow Datasets.
 
     Args:
@@ -58,6 +61,7 @@ def load_dataset(
         columns: with source tfds, the features of a dataset that is not in `DATASETS`, by `text`,
             or `text_a` and `text_b`, by `label` and `group`. `split` is then TensorFlow Datasets'
             own name, or a part such as `train[:10%]`; labels are the names of the classes.
+        memory_mb: of examples in memory; more are on disk.
 
     Raises:
         ConfigError: no such dataset, split, source, scheme or feature; no `data_dir` for files.
@@ -76,11 +80,13 @@ def load_dataset(
         folder = _folder(name, info, source, data_dir)
         file = _find_file(name, info, from_split, folder)
         _warn_of_mistaken(name, info, from_split, file)
-        examples = info.read(file)
+        examples = info.read(file, memory_mb=memory_mb)
         source_scheme = info.scheme
     if _is_cut(info, split):
-        examples = [example for example in examples if is_held_out(example) == (split == "dev")]
-    return _checked_labels(name, info, examples, split, source_scheme, scheme)
+        is_dev = split == "dev"
+        examples = at(examples, (n for n, one in enumerate(examples) if is_held_out(one) == is_dev))
+    checked = _checked_labels(name, info, examples, split, source_scheme, scheme)
+    return stored(checked, memory_mb)
 
 
 def _of_columns(
@@ -102,7 +108,7 @@ def _of_columns(
 
 def read_file(
     path: str | Path, data: object, labelled: bool = True
-) -> list[Record | TaggedSentence]:
+) -> Sequence[Record | TaggedSentence]:
     """Reads one file in the format of a config's `data` section.
 
     A named dataset's file is read in its own format, tags converted to IOB2; a user's own file
@@ -121,7 +127,7 @@ def read_file(
     name = getattr(data, "dataset", None)
     if name is not None:
         info = dataset_info(name)
-        examples = info.read(path, labelled=labelled)
+        examples = info.read(path, labelled=labelled, memory_mb=data.memory_mb)
         if not labelled:
             return examples
         return _checked_labels(name, info, examples, str(path), info.scheme, "IOB2")
@@ -301,8 +307,13 @@ def _file_list(info: DatasetInfo) -> str:
 
 
 def _checked_labels(
-    name: str, info: DatasetInfo, examples: list, split: str, source_scheme: str | None, scheme: str
-) -> list[Record | TaggedSentence]:
+    name: str,
+    info: DatasetInfo,
+    examples: Sequence,
+    split: str,
+    source_scheme: str | None,
+    scheme: str,
+) -> Sequence[Record | TaggedSentence]:
     if source_scheme is not None:
         examples = convert_scheme(examples, source_scheme, scheme)
     check_labels(examples, dataset_labels(name, scheme), f"{name} {split}", info.label_range)

@@ -166,7 +166,7 @@ KINDS = {
     # The keys of SQuAD's JSON are fixed.
     "span_extraction": Row(
         ("squad",),
-        lambda path, data, labelled: read_squad(path, labelled),
+        lambda path, data, labelled: read_squad(path, labelled, data.memory_mb),
         read_tfds=examples.questions,
         gold=lambda example: example.label.texts,
         is_right=exact_match,
@@ -176,7 +176,7 @@ KINDS = {
     ),
     "dialog": Row(
         ("convai2", "jsonl"),
-        lambda path, data, labelled: DIALOGUES[data.format](path, labelled),
+        lambda path, data, labelled: DIALOGUES[data.format](path, labelled, data.memory_mb),
         gold=lambda example: example.reply,
         is_right=lambda answer, gold: exact_match(answer, (gold,)) == 1.0,
         labelled_parts=parts.none,
@@ -184,6 +184,7 @@ KINDS = {
         label_report=label_reports.dialogue_counts,
     ),
     "language_model": Row(
-        ("text",), lambda path, data, labelled: read_texts(path, data.skip_empty)[0]
+        ("text",),
+        lambda path, data, labelled: read_texts(path, data.skip_empty, data.memory_mb)[0],
     ),
 }

@@ -56,7 +56,7 @@ def check_scheme(sentences: Iterable[TaggedSentence], scheme: str) -> None:
 
 def convert_scheme(
     sentences: Sequence[TaggedSentence], source: str, target: str
-) -> list[TaggedSentence]:
+) -> Sequence[TaggedSentence]:
     """The same entities in a scheme of tasks, after `check_scheme` in the source scheme.
 
     Raises:
@@ -65,7 +65,7 @@ def convert_scheme(
     _check_name(target, TASK_SCHEMES)
     check_scheme(sentences, source)
     if source == target:
-        return list(sentences)
+        return sentences
     if WORDS in (source, target):
         raise ConfigError(f"scheme: expected {target}, got {source}; one of them has no entities")
     return [

@@ -2,5 +2,7 @@
 
 # Largest training.max_length: tokens (words or word pieces) of one example.
 MOST_TOKENS = 1_000_000
+# Megabytes of examples, and of tokens, of each split in memory; more are on disk.
+MEMORY_MB = 1024
 # Characters of one text; a tokenizer takes up to 90 bytes for each.
 LONGEST_TEXT = 10_000_000

@@ -1,12 +1,13 @@
 """Defaults for a user's own files: their columns, a dev split."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tf_adapt.data.datasets import DEV_PERCENT, DEV_SEED
 from tf_adapt.data.kinds import KINDS
 from tf_adapt.data.splits.cut import FEWEST, SplitError, cut_off
 from tf_adapt.data.splits.strata import Strata
+from tf_adapt.data.stored.sequences import at
 from tf_adapt.errors import DataError
 from tf_adapt.printing.words import counted
 
@@ -27,7 +28,7 @@ def recognised(data: Any) -> Any:
     return KINDS[data.kind].recognised(data) if hasattr(data, "format") else data
 
 
-def labelled_only(data: Any, examples: list, description: str) -> tuple[list, str]:
+def labelled_only(data: Any, examples: Sequence, description: str) -> tuple[Sequence, str]:
     """With `data.skip_unlabelled` the examples with a label; how many had none is described.
 
     Raises:
@@ -35,7 +36,7 @@ def labelled_only(data: Any, examples: list, description: str) -> tuple[list, st
     """
     if not getattr(data, "skip_unlabelled", False):
         return examples, description
-    kept = [example for example in examples if example.target is not None]
+    kept = at(examples, (n for n, one in enumerate(examples) if one.target is not None))
     if not kept:
         raise DataError(f"{description}: expected labelled examples, got {len(examples)} without")
     skipped = len(examples) - len(kept)

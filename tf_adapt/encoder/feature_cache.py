@@ -8,6 +8,7 @@ is there.
 
 import contextlib
 import hashlib
+import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
@@ -21,6 +22,7 @@ from hub_modules.engines.names import TENSORFLOW, package_versions
 from hub_modules.families import FAMILIES
 from hub_modules.native.inference_graph import InferenceGraph
 from tf_adapt.data.packing.prepared import PreparedData
+from tf_adapt.data.stored.tokens import content
 from tf_adapt.encoder.feature_arrays import (
     Features,
     Rows,
@@ -180,16 +182,11 @@ def feature_key(
 ) -> dict[str, Any]:
     """Everything that cached features depend on, whichever parts they are, as plain values."""
     segments = prepared.segments if prepared.joint else [prepared.segments[number]]
-    tensors = [part for segment in segments for part in tf.nest.flatten(segment, True)]
-    if prepared.windows is not None:
-        tensors.append(prepared.windows)
     # The lengths decide which texts are in which shard; of a pair they are those of both texts.
     digest = hashlib.sha256(prepared.lengths.astype("<i8").tobytes())
-    for tensor in tensors:
-        values = tensor.numpy()
-        digest.update(f"{values.shape} ".encode("ascii"))
-        # Words, which contain no NUL (`prepare` refuses it), or ids.
-        digest.update(b"\0".join(values) if values.dtype == object else values.tobytes())
+    windows = [] if prepared.windows is None else [prepared.windows]
+    for part in itertools.chain.from_iterable(map(content, [*segments, *windows])):
+        digest.update(part)
     # Only where it is another: what TensorFlow computed before stays valid.
     other = {}
     if encoder.engine != TENSORFLOW:

@@ -263,8 +263,9 @@ def _describe_step(run: Run) -> str:
         batch = np.searchsorted(prepared.sentence_splits, first_words, side="right") - 1
     if prepared.record_of is not None:
         batch = prepared.record_of[batch]
-    examples = [*run.splits.examples["train"], *run.splits.unlabelled]
-    places = [examples[index].where for index in batch]
+    train, more = run.splits.examples["train"], run.splits.unlabelled
+    count = len(train)
+    places = [(train[n] if n < count else more[n - count]).where for n in batch]
     task = "" if run.task is None else f", task {run.task}"
     return f"step {state.global_step + 1}{task}, examples {', '.join(places)}"
 

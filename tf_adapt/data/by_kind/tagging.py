@@ -9,6 +9,7 @@ from tf_adapt.data.formats.conll import last_column
 from tf_adapt.data.formats.json_fields import tagged_fields
 from tf_adapt.data.formats.tagged_json import read_tagged_json
 from tf_adapt.data.labels import check_labels, check_scheme
+from tf_adapt.data.stored.sequences import stored
 from tf_adapt.data.tag_files import (
     in_scheme,
     recognised_scheme,
@@ -23,9 +24,11 @@ def read_sentences(path: str | Path, data: Any, labelled: bool) -> list[TaggedSe
     """The sentences of a user's own file, tags as they are."""
     columns = {key: value for key, value in dict(data.columns).items() if value is not None}
     if data.format == "jsonl":
-        sentences = read_tagged_json(path, columns, data.labels, labelled, data.skip_unlabelled)
+        given = data.labels, labelled, data.skip_unlabelled, data.memory_mb
+        sentences = read_tagged_json(path, columns, *given)
     else:
-        sentences = formats.read_conll(path, **columns, labelled=labelled)
+        memory = {"memory_mb": data.memory_mb}
+        sentences = formats.read_conll(path, **columns, labelled=labelled, **memory)
     if labelled and data.scheme is not None:
         tagged = [sentence for sentence in sentences if sentence.tags is not None]
         check_scheme(with_types(tagged, data.scheme), data.scheme)
@@ -105,7 +108,8 @@ def in_task_scheme(
     labels = None if data.labels is None else task_tags(data.labels, schemes["train"])
     for split in examples:
         path = getattr(data, split)
-        examples[split] = in_scheme(examples[split], schemes[split], scheme, path)
+        in_task = in_scheme(examples[split], schemes[split], scheme, path)
+        examples[split] = stored(in_task, data.memory_mb)
         descriptions[split] += _inferred(given, data, schemes[split])
     return labels, scheme
 

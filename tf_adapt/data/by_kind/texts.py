@@ -1,6 +1,6 @@
 """Tables of texts, or of pairs of texts, with a label of any form."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ TABLES = tuple(_READERS)
 
 def read_table(
     path: str | Path, data: Any, labelled: bool, label: Mapping[str, Callable]
-) -> list[Record]:
+) -> Sequence[Record]:
     """The examples of a user's own file.
 
     Args:
@@ -22,8 +22,8 @@ def read_table(
     """
     columns = {key: value for key, value in dict(data.columns).items() if value is not None}
     more = {"delimiter": data.delimiter or ","} if data.format == "csv" else {}
-    skips = data.skip_unlabelled
-    return _READERS[data.format](path, columns, label[data.format], labelled, skips, **more)
+    given = label[data.format], labelled, data.skip_unlabelled, data.memory_mb
+    return _READERS[data.format](path, columns, *given, **more)
 
 
 def count_missing(labels: list) -> int:

@@ -1,7 +1,7 @@
 """The wrong rows of a file, reported together."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from tf_adapt.errors import DataError
@@ -18,28 +18,29 @@ def every_row(
     path: str | os.PathLike,
     rows: Iterable[tuple[str, Any]],
     parse: Callable[[Any, str], Value],
-) -> list[Value]:
-    """`parse(row, where)` of each row.
+) -> Iterator[Value]:
+    """`parse(row, where)` of each row that it takes.
 
     Args:
         rows: `(where, row)`; `where` begins with the path and a colon.
 
     Raises:
-        DataError: that of the one row that `parse` refuses; of several one with the places of all,
-            in groups of one fault.
+        DataError: at the end: that of the one row that `parse` refuses; of several one with the
+            places of all, in groups of one fault.
     """
-    values: list[Value] = []
     faults: dict[str, list[str]] = {}
     for where, row in rows:
         try:
-            values.append(parse(row, where))
+            value = parse(row, where)
         except DataError as error:
             message = str(error)
             own = message.startswith(f"{where}: ")
             fault = message.removeprefix(f"{where}: ") if own else message
             faults.setdefault(fault, []).append(where.removeprefix(f"{path}:").strip())
+        else:
+            yield value
     if not faults:
-        return values
+        return
     total = sum(map(len, faults.values()))
     if total == 1:
         ((fault, (place,)),) = faults.items()

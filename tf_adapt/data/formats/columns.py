@@ -30,7 +30,8 @@ def table_columns(path: str | Path, form: str, delimiter: str = ",") -> dict[str
     rows = delimited_rows(delimiter, path, lines) if form == "csv" else tab_rows(path, lines)
     _, header = next(rows, (1, []))
     numbered = ((f"{path}:{number}", row) for number, row in rows)
-    values = every_row(path, numbered, lambda row, where: check_columns(row, len(header), where))
+    checked = every_row(path, numbered, lambda row, where: check_columns(row, len(header), where))
+    values = list(checked)
     if not values:
         raise no_examples(path)
     if len(set(header)) < len(header):

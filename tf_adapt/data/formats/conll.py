@@ -4,12 +4,15 @@ Comments are `#begin document (…`, `#end document`, and before a sentence line
 begin with `# ` and have another number of columns than the others; with as many, `#` is the word.
 """
 
+import math
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from tf_adapt.data.formats.records import TaggedSentence, check_outer_space
 from tf_adapt.data.formats.text import is_blank, no_examples, read_lines
+from tf_adapt.data.stored.sequences import stored
 from tf_adapt.errors import DataError
 
 DOCUMENT_START = "-DOCSTART-"
@@ -26,7 +29,8 @@ def read_conll(
     tags: int = 1,
     num_columns: int | None = None,
     labelled: bool = True,
-) -> list[TaggedSentence]:
+    memory_mb: float = math.inf,
+) -> Sequence[TaggedSentence]:
     """Reads sentences from columns that are separated by one space or by one tab each.
 
     Most lines decide which, and, without `num_columns`, the number of columns. `-DOCSTART-`,
@@ -39,6 +43,7 @@ def read_conll(
         tags: column of the tags.
         num_columns: the number of columns every line must have.
         labelled: False reads words only; a file of one column (words) is enough.
+        memory_mb: of sentences; more are on disk.
 
     Raises:
         DataError: not UTF-8 text; a line with a wrong number of columns or an empty one; no
@@ -67,7 +72,7 @@ def read_conll(
             document = sentences[-1].document + 1
     if not sentences:
         raise no_examples(path)
-    return sentences
+    return stored(sentences, memory_mb)
 
 
 def last_column(path: str | Path) -> int:

@@ -6,8 +6,9 @@ Source: Zhang et al. 2018, "Personalizing Dialogue Agents"; Dinan et al. 2019, "
 Conversational Intelligence Challenge (ConvAI2)".
 """
 
+import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -15,6 +16,7 @@ from typing import Any, ClassVar, Self
 from tf_adapt.data.formats.json_objects import json_object, json_values
 from tf_adapt.data.formats.records import check_text
 from tf_adapt.data.formats.text import StandardInput, no_examples, read_lines
+from tf_adapt.data.stored.sequences import stored
 from tf_adapt.errors import DataError
 
 _NUMBERED = re.compile(r"([0-9]+) (.*)", re.DOTALL)
@@ -97,7 +99,9 @@ class Exchange:
         return replace(self, reply=None, others=())
 
 
-def read_dialogue_lines(path: str | Path | StandardInput, labelled: bool = True) -> list[Exchange]:
+def read_dialogue_lines(
+    path: str | Path | StandardInput, labelled: bool = True, memory_mb: float = math.inf
+) -> Sequence[Exchange]:
     """ConvAI2's text format: lines with numbers that begin at 1 with each dialogue.
 
     `1 your persona: …`, then `5 what the other says⇥the reply`, and behind it two tabs and
@@ -105,6 +109,7 @@ def read_dialogue_lines(path: str | Path | StandardInput, labelled: bool = True)
 
     Args:
         labelled: False: a reply may be missing.
+        memory_mb: of exchanges; more are on disk.
 
     Raises:
         DataError: as `read_lines`; a line is none of these; a persona is empty; a text is empty.
@@ -130,7 +135,7 @@ def read_dialogue_lines(path: str | Path | StandardInput, labelled: bool = True)
                 Exchange(tuple(persona), tuple(history), reply, others, where, document)
             )
             history += [] if reply is None else [reply]
-    return _checked(exchanges, path)
+    return stored(_checked(exchanges, path), memory_mb)
 
 
 def _numbered(line: str, where: str) -> tuple[int, str]:
@@ -159,8 +164,8 @@ def _columns(text: str, where: str, labelled: bool) -> tuple[str, str | None, tu
 
 
 def read_dialogue_objects(
-    path: str | Path | StandardInput, labelled: bool = True
-) -> list[Exchange]:
+    path: str | Path | StandardInput, labelled: bool = True, memory_mb: float = math.inf
+) -> Sequence[Exchange]:
     """Objects of JSON, one a line or in a list: `{"persona": [text, …], "turns": [text, …]}`, the
     other's turns first; or as ConvAI2's JSON has them in transfer-learning-conv-ai, in a list or in
     an object with one, `{"personality": […], "utterances": [{"history": […], "candidates": […]}]}`,
@@ -168,6 +173,7 @@ def read_dialogue_objects(
 
     Args:
         labelled: False: a reply may be missing; a dialogue may end with a turn of the other.
+        memory_mb: of exchanges; more are on disk.
 
     Raises:
         DataError: it is something else; persona, turns or a text are empty.
@@ -179,7 +185,7 @@ def read_dialogue_objects(
         exchanges += [
             replace(exchange, document=document) for exchange in read(fields, where, labelled)
         ]
-    return _checked(exchanges, path)
+    return stored(_checked(exchanges, path), memory_mb)
 
 
 def _dialogues(path: str | Path | StandardInput) -> list[tuple[str, object]]:

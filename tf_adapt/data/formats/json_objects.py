@@ -1,11 +1,12 @@
 """JSON lines, or a JSON array in place of them: one value an example."""
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 from hub_modules.storage.json_files import json_value
 from tf_adapt.data.formats.bad_rows import every_row
-from tf_adapt.data.formats.text import is_blank, no_examples, read_lines
+from tf_adapt.data.formats.text import is_blank, lines_of, no_examples, some_lines
 from tf_adapt.errors import DataError
 
 
@@ -13,17 +14,21 @@ def json_values(path: str | Path) -> Iterator[tuple[str, object]]:
     """Place and value of each example.
 
     Raises:
-        DataError: not UTF-8 text; a line is no JSON, or empty; a duplicate key; NaN or Infinity; no
-            example.
+        DataError: not UTF-8 text; no example; while they are read, a line is no JSON, or empty; a
+            duplicate key; NaN or Infinity.
     """
-    lines = read_lines(path)
-    if all(map(is_blank, lines)):
-        raise no_examples(path)
-    array = _array(path, lines)
-    if array is not None:
-        return array
+    rest = some_lines(path, lines_of(path))
+    begun = [next(rest)]
+    while is_blank(begun[-1]):
+        begun.append(next(rest))
+    lines = itertools.chain(begun, rest)
+    if begun[-1].lstrip().startswith("["):
+        lines = list(lines)
+        array = _array(path, lines)
+        if array is not None:
+            return array
     numbered = ((f"{path}:{number}", line) for number, line in enumerate(lines, start=1))
-    return iter(every_row(path, numbered, lambda line, where: (where, _line(line, where))))
+    return every_row(path, numbered, lambda line, where: (where, _line(line, where)))
 
 
 def json_object(value: object, where: str) -> dict[str, object]:
@@ -52,8 +57,6 @@ def _line(line: str, where: str) -> object:
 
 def _array(path: str | Path, lines: list[str]) -> Iterator[tuple[str, object]] | None:
     """The items of a file that is one JSON array of objects (or of lists, as spaCy's), or None."""
-    if not next(line for line in lines if not is_blank(line)).lstrip().startswith("["):
-        return None
     try:
         items = json_value("\n".join(lines))
     except ValueError:  # JSON lines that are arrays, or a damaged array

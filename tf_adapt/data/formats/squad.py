@@ -4,19 +4,23 @@ Source: Rajpurkar et al. 2016; Rajpurkar, Jia and Liang 2018 (questions without 
 """
 
 import json
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from hub_modules.storage.json_files import json_value
 from tf_adapt.data.formats.records import Answers, Record, check_answers, check_text
 from tf_adapt.data.formats.text import StandardInput, no_examples, read_lines
+from tf_adapt.data.stored.sequences import stored
 from tf_adapt.errors import DataError
 
 _TYPES = {str: "a text", int: "a whole number", list: "a list", dict: "an object", bool: "a truth"}
 
 
-def read_squad(path: str | Path | StandardInput, labelled: bool = True) -> list[Record]:
+def read_squad(
+    path: str | Path | StandardInput, labelled: bool = True, memory_mb: float = math.inf
+) -> Sequence[Record]:
     """The questions of a file: `text_a` the question, `text_b` its context, `label` `Answers`.
 
     Texts are kept as they are, blanks around a question too. A question with `is_impossible` has
@@ -24,6 +28,7 @@ def read_squad(path: str | Path | StandardInput, labelled: bool = True) -> list[
 
     Args:
         labelled: False ignores answers; the file need not have any.
+        memory_mb: of questions; more are on disk.
 
     Raises:
         DataError: the file is not SQuAD's JSON; two questions have one id; a text is empty; an
@@ -50,7 +55,7 @@ def read_squad(path: str | Path | StandardInput, labelled: bool = True) -> list[
         records.append(record)
     if not records:
         raise no_examples(path)
-    return records
+    return stored(records, memory_mb)
 
 
 def _content(path: str | Path | StandardInput) -> dict:

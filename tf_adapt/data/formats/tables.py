@@ -7,8 +7,10 @@ names in the file.
 
 import csv
 import functools
+import itertools
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tf_adapt.data.formats.bad_rows import every_row
@@ -20,7 +22,8 @@ from tf_adapt.data.formats.records import (
     check_score,
     check_text,
 )
-from tf_adapt.data.formats.text import is_blank, is_missing, no_examples, read_lines
+from tf_adapt.data.formats.text import is_missing, lines_of, some_lines
+from tf_adapt.data.stored.sequences import stored
 from tf_adapt.errors import DataError
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -38,7 +41,8 @@ def read_tsv(
     parse_label: ParseLabel | None = None,
     labelled: bool = True,
     may_lack_label: bool = False,
-) -> list[Record]:
+    memory_mb: float = math.inf,
+) -> Sequence[Record]:
     """Reads tab-separated values with a header, without quoting: a `"` is an ordinary character.
 
     Args:
@@ -47,12 +51,14 @@ def read_tsv(
         parse_label: `text_label` (default), `number_label` or `named_label(…)`.
         labelled: False leaves every label and group None; the file need not have those columns.
         may_lack_label: an example without a label gets None, where it is refused otherwise.
+        memory_mb: of examples; more are on disk.
 
     Raises:
         DataError: not UTF-8 text; a column is missing or a duplicate, or a line has too many or too
             few; an empty text, label or group; no example.
     """
-    return _read_table(path, columns, parse_label, labelled, may_lack_label, tab_rows)
+    rows = _rows(path, columns, parse_label, labelled, may_lack_label, tab_rows)
+    return stored(rows, memory_mb)
 
 
 def read_csv(
@@ -61,8 +67,9 @@ def read_csv(
     parse_label: ParseLabel | None = None,
     labelled: bool = True,
     may_lack_label: bool = False,
+    memory_mb: float = math.inf,
     delimiter: str = ",",
-) -> list[Record]:
+) -> Sequence[Record]:
     """Reads comma-separated values with a header, fields quoted as in RFC 4180.
 
     A quoted field may hold line breaks, which become line feeds; `where` is the first line of an
@@ -71,8 +78,9 @@ def read_csv(
     Args and Raises as in `read_tsv`; a quote that is never closed, or is followed by more than a
     delimiter, is a DataError too.
     """
-    rows = functools.partial(delimited_rows, delimiter)
-    return _read_table(path, columns, parse_label, labelled, may_lack_label, rows)
+    split = functools.partial(delimited_rows, delimiter)
+    rows = _rows(path, columns, parse_label, labelled, may_lack_label, split)
+    return stored(rows, memory_mb)
 
 
 def read_jsonl(
@@ -81,7 +89,8 @@ def read_jsonl(
     parse_label: ParseLabel | None = None,
     labelled: bool = True,
     may_lack_label: bool = False,
-) -> list[Record]:
+    memory_mb: float = math.inf,
+) -> Sequence[Record]:
     """Reads JSON lines (one object a line) or a JSON array of objects; `columns` names the fields.
 
     An integer as label of a classification, or as group, becomes its decimal digits, as in a table.
@@ -102,7 +111,7 @@ def read_jsonl(
                 )
         return _record(fields, columns, parse_label, labelled, where, may_lack_label)
 
-    return every_row(path, rows, parsed)
+    return stored(every_row(path, rows, parsed), memory_mb)
 
 
 def text_label(value: object, where: str) -> str:
@@ -155,22 +164,19 @@ def check_columns(row: list[str], expected: int, where: str) -> list[str]:
     return row
 
 
-def _read_table(
+def _rows(
     path: str | Path,
     columns: Mapping[str, str],
     parse_label: ParseLabel | None,
     labelled: bool,
     may_lack_label: bool,
-    split: Callable[[str | Path, list[str]], Iterator[tuple[int, list[str]]]],
-) -> list[Record]:
-    lines = read_lines(path)
-    if all(map(is_blank, lines)):
-        raise no_examples(path)
-    rows = split(path, lines)
+    split: Callable[[str | Path, Iterable[str]], Iterator[tuple[int, list[str]]]],
+) -> Iterator[Record]:
+    lines = some_lines(path, lines_of(path))
+    first = next(lines)
+    rows = split(path, itertools.chain([first], some_lines(path, lines)))
     _, header = next(rows)
     check_header(header, _wanted(columns, labelled), f"{path}:1")
-    if all(map(is_blank, lines[1:])):
-        raise no_examples(path)
 
     def parsed(row: list[str], where: str) -> Record:
         if not row:
@@ -206,14 +212,14 @@ def _delimiter_hint(header: list[str]) -> str:
     return f"; it looks separated by {signs[0]!r}: set data.format and data.delimiter accordingly"
 
 
-def tab_rows(path: str | Path, lines: list[str]) -> Iterator[tuple[int, list[str]]]:
+def tab_rows(path: str | Path, lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
     """Number and columns of each line; an empty line has none."""
     for number, line in enumerate(lines, start=1):
         yield number, line.split("\t") if line else []
 
 
 def delimited_rows(
-    delimiter: str, path: str | Path, lines: list[str]
+    delimiter: str, path: str | Path, lines: Iterable[str]
 ) -> Iterator[tuple[int, list[str]]]:
     """As `tab_rows`, with the number of the line on which each row begins.
 
@@ -226,8 +232,7 @@ def delimited_rows(
         try:
             row = next(rows, None)
         except csv.Error as error:
-            ended = rows.line_num == len(lines) and "end of data" in str(error)
-            problem = "a quote is never closed" if ended else str(error)
+            problem = "a quote is never closed" if "end of data" in str(error) else str(error)
             raise DataError(
                 f"{path}:{start}: expected values separated by {delimiter!r}, got an example that "
                 f'begins here and is none ({problem}); a `"` inside a quoted field is doubled'

@@ -6,6 +6,7 @@ spaCy's pairs `[text, {"entities": […]}]` are read as objects with `text`. A t
 words (`tf_adapt.data.formats.text_words`), whose tags are in the scheme IOB2.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from tf_adapt.data.formats.bad_rows import every_row
 from tf_adapt.data.formats.json_objects import json_object, json_values
 from tf_adapt.data.formats.records import TaggedSentence, check_outer_space, check_text
 from tf_adapt.data.formats.text_words import text_words
+from tf_adapt.data.stored.sequences import stored
 from tf_adapt.errors import DataError
 
 _STARTS, _ENDS = ("start", "start_offset"), ("end", "end_offset")
@@ -26,7 +28,8 @@ def read_tagged_json(
     names: Sequence[str] | None = None,
     labelled: bool = True,
     may_lack_label: bool = False,
-) -> list[TaggedSentence]:
+    memory_mb: float = math.inf,
+) -> Sequence[TaggedSentence]:
     """The sentences of a file.
 
     Args:
@@ -35,6 +38,7 @@ def read_tagged_json(
         names: of tags that are written as numbers.
         labelled: False reads words only.
         may_lack_label: a sentence without tags gets None, where it is refused otherwise.
+        memory_mb: of sentences; more are on disk.
 
     Raises:
         DataError: not UTF-8 text, or not JSON; a field is missing or has another form; a span
@@ -56,7 +60,7 @@ def read_tagged_json(
         place = where.removeprefix(f"{path}:")
         return TaggedSentence(words, tags, f"{path}: line {place}" if place.isdecimal() else where)
 
-    return every_row(path, json_values(path), parsed)
+    return stored(every_row(path, json_values(path), parsed), memory_mb)
 
 
 def as_object(value: Any) -> Any:

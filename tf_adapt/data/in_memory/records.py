@@ -1,17 +1,19 @@
 """Records from data in Python: lists, columns, a pandas frame or a `tf.data.Dataset`."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.in_memory.columns import rows_of
 from tf_adapt.data.in_memory.kinds import KINDS
+from tf_adapt.data.stored.sequences import OnDisk
 from tf_adapt.errors import DataError
 
 if TYPE_CHECKING:  # it imports TensorFlow
     from tf_adapt.tasks.task import Task
 
 
-def in_memory_records(data: Any, task: "Task") -> list[Record | TaggedSentence]:
+def in_memory_records(data: Any, task: "Task") -> Sequence[Record | TaggedSentence]:
     """One record for each example, after a check of its form; texts and labels are checked later.
 
     Args:
@@ -44,6 +46,8 @@ def in_memory_records(data: Any, task: "Task") -> list[Record | TaggedSentence]:
         DataError: there are no examples, an example has another form, columns differ in length or
             are not UTF-8, a dataset is infinite, or tags are not legal in the task's scheme.
     """
+    if isinstance(data, OnDisk):  # of a reader, which has checked them
+        return data
     rows = rows_of(data, task)
     example = KINDS[task.kind].example
     records = [example(row, task, number) for number, row in enumerate(rows, 1)]

@@ -1,11 +1,10 @@
 """What is too long: words, texts; and texts tokenized some at a time."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 import numpy as np
-import tensorflow as tf
 
 from tf_adapt.errors import DataError
 
@@ -19,15 +18,17 @@ _LONG_BETWEEN_PUNCTUATION = re.compile(rf"[^\W{_CHINESE}]{{{LONGEST_WORD + 1},}}
 _LONG_BETWEEN_BLANKS = re.compile(rf"[^ \t\n\r\v\f]{{{LONGEST_WORD + 1},}}")
 
 
-def in_chunks(tokenize: Callable, values: Sequence) -> tf.RaggedTensor:
-    """Tokenizes some texts or sentences at a time: it takes a multiple of their memory."""
-    parts, start, characters = [], 0, 0
-    for end, value in enumerate(values, start=1):
-        characters += len(value) if isinstance(value, str) else sum(map(len, value.words))
-        if characters >= _CHUNK_CHARACTERS or end - start == _CHUNK or end == len(values):
-            parts.append(tokenize(values[start:end]))
-            start, characters = end, 0
-    return tf.concat(parts, axis=0)
+def in_chunks(records: Iterable) -> Iterator[list]:
+    """Some examples at a time: tokenizing takes a multiple of their memory."""
+    chunk, characters = [], 0
+    for record in records:
+        chunk.append(record)
+        characters += sum(map(len, record.strings))
+        if characters >= _CHUNK_CHARACTERS or len(chunk) == _CHUNK:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk
 
 
 def long_words(records: Iterable, at_punctuation: bool) -> dict[int, tuple[str, int]]:
@@ -62,11 +63,14 @@ def refuse_long(
     lengths: np.ndarray,
     budget: int,
     limit: int,
-    locations: Sequence[str],
+    where: Callable[[int], str],
     what: str = "",
     hint: str = "",
 ) -> None:
     """Checks that each text fits into a row.
+
+    Args:
+        where: the number of a text → its location.
 
     Raises:
         DataError: some do not.
@@ -76,7 +80,7 @@ def refuse_long(
         return
     special = limit - budget
     raise DataError(
-        f"{locations[over[0]]}: expected at most {limit} tokens (special tokens included), got "
+        f"{where(int(over[0]))}: expected at most {limit} tokens (special tokens included), got "
         f"{what}{lengths[over[0]] + special} ({len(over)} too long in all); set truncate: true, or "
         f"raise max_length if the encoder allows it{hint}"
     )

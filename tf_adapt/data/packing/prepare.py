@@ -1,5 +1,6 @@
 """Records to tokens: every text is tokenized and checked once, before the first batch."""
 
+import math
 from typing import Any
 
 import tensorflow as tf
@@ -32,6 +33,7 @@ def prepare(
     max_length: int | None = None,
     truncate: bool = False,
     document_context: bool = False,
+    memory_mb: float = math.inf,
 ) -> PreparedData:
     """Tokenizes and checks all examples.
 
@@ -45,16 +47,19 @@ def prepare(
         document_context: encode each sentence with its neighbours of the same document (consecutive
             records with the same `document`), as many as fit; outputs are for its own words only.
             Tagging with BERT only: see `tf_adapt.data.packing.context`.
+        memory_mb: of texts and pairs: beyond so many megabytes the tokens of a column are on disk.
 
     Raises:
         ConfigError: `max_length` is out of range, or the task or the encoder does not support
             document context.
         DataError: a text or a label is wrong, or an example is too long.
+        ArtifactError: the disk is full.
     """
     if document_context:
         check_document_context(task, encoder)
     records = in_memory_records(records, task)
-    limits = Limits(checked_limit(max_length, encoder), truncate, document_context)
+    tokens = checked_limit(max_length, encoder)
+    limits = Limits(tokens, truncate, document_context, memory_mb)
     # On the CPU, where the input pipeline runs.
     with tf.device("CPU:0"):
         return KINDS[task.kind].prepare(records, task, encoder, limits)

@@ -1,6 +1,7 @@
 """Tokenized examples, and their conversion to batches of model inputs."""
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import tensorflow as tf
 from tf_adapt.data.packing.context import pack_windows
 from tf_adapt.data.packing.last_pieces import with_last_piece
 from tf_adapt.data.packing.span_windows import SpanWindows, pack_spans
+from tf_adapt.data.stored.tokens import Tokens, rows_at
 from tf_adapt.errors import ConfigError
 
 if TYPE_CHECKING:  # it imports this file
@@ -44,11 +46,13 @@ class Limits:
         tokens: of a packed row, special tokens included.
         may_cut: cut what is too long, and count it.
         document_context: see `tf_adapt.data.packing.context`.
+        memory_mb: beyond so many megabytes the tokens of a text column are on disk.
     """
 
     tokens: int
     may_cut: bool
     document_context: bool = False
+    memory_mb: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ class PreparedData:
 
     Attributes:
         preprocessor: packs the tokens (word pieces, or words for ELMo).
-        segments: one ragged tensor per text of an example `[examples, (tokens)]`; tagging: one,
+        segments: tokens per text of an example `[examples, (tokens)]`; tagging: a ragged tensor,
             `[examples, (words), (tokens)]`, where an example is a sentence or a part of one; span
             extraction: those of `spans`, where an example is a question with one window.
         joint: whether the texts of a pair are packed into one row.
@@ -89,7 +93,7 @@ class PreparedData:
     """
 
     preprocessor: Any
-    segments: list[tf.RaggedTensor]
+    segments: list[Tokens]
     joint: bool
     lengths: np.ndarray
     uncut_lengths: np.ndarray
@@ -123,7 +127,7 @@ class PreparedData:
             inputs = pack_spans(preprocessor, self.spans, index)
             known = {} if self.targets is None else {ANSWER: tf.gather(self.targets, index)}
             return {"a": inputs | known}
-        segments = [tf.gather(segment, index) for segment in self.segments]
+        segments = [rows_at(segment, index) for segment in self.segments]
         if self.windows is not None:
             inputs = pack_windows(preprocessor, self.segments[0], self.windows, index)
             return {"a": with_last_piece(inputs, segments[0])}

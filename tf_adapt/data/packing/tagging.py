@@ -1,6 +1,7 @@
 """Sentences of words to tokens: long ones are split, and may be read within their document."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from tf_adapt.tasks.task import Task
 
 
 def prepare_tagging(
-    sentences: list[TaggedSentence], task: Task, encoder: Any, limits: Limits
+    sentences: Sequence[TaggedSentence], task: Task, encoder: Any, limits: Limits
 ) -> PreparedData:
     """The rows of all sentences, or of parts of those that are too long.
 
@@ -26,14 +27,15 @@ def prepare_tagging(
     """
     preprocessor = encoder.preprocessor
     _check_words(sentences)
-    tokens = in_chunks(lambda part: _word_tokens(preprocessor, part), sentences)
+    parts = [_word_tokens(preprocessor, some) for some in in_chunks(sentences)]
+    tokens = tf.concat(parts, axis=0)
     budget = limits.tokens - preprocessor.special_tokens(1)
     word_lengths = tokens.values.row_lengths().numpy()
     too_long = long_words(sentences, preprocessor.splits_at_punctuation)
     if not limits.may_cut:
         refuse_long_words(too_long)
-        locations = _WordLocations(sentences, tokens.row_splits.numpy())
-        refuse_long(word_lengths, budget, limits.tokens, locations, "one word of ")
+        places = partial(_place_of_word, sentences, tokens.row_splits.numpy())
+        refuse_long(word_lengths, budget, limits.tokens, places, "one word of ")
     sentence_of_word = tokens.value_rowids().numpy()
     cut = set(sentence_of_word[word_lengths > budget].tolist()) | set(too_long)
     chunks = split_words(cut_words(tokens, budget), budget)
@@ -58,7 +60,7 @@ def prepare_tagging(
     )
 
 
-def _check_words(sentences: list[TaggedSentence]) -> None:
+def _check_words(sentences: Sequence[TaggedSentence]) -> None:
     for sentence in sentences:
         check_length(sum(map(len, sentence.words)), sentence.where, "words")
         for index, word in enumerate(sentence.words):
@@ -66,22 +68,14 @@ def _check_words(sentences: list[TaggedSentence]) -> None:
                 check_text(word, sentence.place_of(index), "words")
 
 
-def _word_tokens(preprocessor: Any, sentences: list[TaggedSentence]) -> tf.RaggedTensor:
+def _word_tokens(preprocessor: Any, sentences: Sequence[TaggedSentence]) -> tf.RaggedTensor:
     """`[sentences, (words), (tokens)]`."""
     words = tf.constant([word for sentence in sentences for word in sentence.words])
     lengths = [len(sentence.words) for sentence in sentences]
     return preprocessor.tokenize_words(tf.RaggedTensor.from_row_lengths(words, lengths))
 
 
-class _WordLocations(Sequence):
-    """The location of each word of tagged sentences, computed when an error message needs it."""
-
-    def __init__(self, sentences: list[TaggedSentence], splits: np.ndarray):
-        self._sentences, self._splits = sentences, splits
-
-    def __len__(self):
-        return int(self._splits[-1])
-
-    def __getitem__(self, number):
-        sentence = int(np.searchsorted(self._splits, number, side="right")) - 1
-        return self._sentences[sentence].place_of(int(number - self._splits[sentence]))
+def _place_of_word(sentences: Sequence[TaggedSentence], splits: np.ndarray, word: int) -> str:
+    """The location of a word; `splits` are the row splits of the sentences over all words."""
+    sentence = int(np.searchsorted(splits, word, side="right")) - 1
+    return sentences[sentence].place_of(int(word - splits[sentence]))

@@ -13,22 +13,23 @@ from tf_adapt.tasks.task import Task
 
 def class_ids(records: list[Record], task: Task) -> tf.Tensor | None:
     """The id of each example's label: `[examples] int32`."""
-    return _checked(records, task, lambda labels: _ids(labels, task))
+    return _checked(records, task, lambda: _ids((record.label for record in records), task))
 
 
 def tag_ids(sentences: list[TaggedSentence], task: Task) -> tf.Tensor | None:
     """The ids of the tags of all sentences: `[words] int32`."""
-    return _checked(sentences, task, lambda tags: _ids(chain.from_iterable(tags), task))
+    tags = chain.from_iterable(sentence.tags for sentence in sentences)
+    return _checked(sentences, task, lambda: _ids(tags, task))
 
 
 def label_matrix(records: list[Record], task: Task) -> tf.Tensor | None:
     """1 for each of an example's labels, else 0: `[examples, labels] float32`."""
 
-    def matrix(labels: list) -> tf.Tensor:
+    def matrix() -> tf.Tensor:
         id_of = label_ids(task.labels)
-        targets = np.zeros([len(labels), len(task.labels)], "float32")
-        for row, names in zip(targets, labels, strict=True):
-            row[[id_of(name) for name in names]] = 1
+        targets = np.zeros([len(records), len(task.labels)], "float32")
+        for row, record in zip(targets, records, strict=True):
+            row[[id_of(name) for name in record.label]] = 1
         return tf.constant(targets)
 
     return _checked(records, task, matrix)
@@ -36,7 +37,8 @@ def label_matrix(records: list[Record], task: Task) -> tf.Tensor | None:
 
 def numbers(records: list[Record], task: Task) -> tf.Tensor | None:
     """The examples' targets: `[examples] float32`."""
-    return _checked(records, task, lambda labels: tf.constant(labels, tf.float32))
+    labels = (record.label for record in records)
+    return _checked(records, task, lambda: tf.constant(np.fromiter(labels, np.float32)))
 
 
 def placeholders(records: list[Record], task: Task) -> tf.Tensor:
@@ -45,13 +47,12 @@ def placeholders(records: list[Record], task: Task) -> tf.Tensor:
 
 
 def _checked(records: Sequence, task: Task, convert: Callable) -> tf.Tensor | None:
-    labels = [record.target for record in records]
-    if all(label is None for label in labels):
+    if all(record.target is None for record in records):
         return None
     check_labels(records, task.labels, "data", task.label_range)
-    return convert(labels)
+    return convert()
 
 
 def _ids(names, task: Task) -> tf.Tensor:
     id_of = label_ids(task.labels)
-    return tf.constant([id_of(name) for name in names], tf.int32)
+    return tf.constant(np.fromiter(map(id_of, names), np.int32))

@@ -5,12 +5,13 @@ for tagged sentences whole documents, or equal sentences if no documents are mar
 function of the texts, the strata and the seed, independent of the order of the lines.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from tf_adapt.data.splits.groups import inseparable
 from tf_adapt.data.splits.strata import Strata, evenly_picked, first_digests
+from tf_adapt.data.stored.sequences import at
 from tf_adapt.errors import DataError
 
 # With fewer, a tenth is too small to select the best epoch.
@@ -22,8 +23,8 @@ class SplitError(DataError):
 
 
 def cut_off(
-    examples: list, count: int, seed: int | str, where: str, strata: Strata | None = None
-) -> tuple[list, list]:
+    examples: Sequence, count: int, seed: int | str, where: str, strata: Strata | None = None
+) -> tuple[Sequence, Sequence]:
     """About `count` examples, at most that many, and the others; both in the order of the file.
 
     Args:
@@ -47,9 +48,8 @@ def cut_off(
             f"with the others, got {total}: {sizes.max()} belong together; give "
             "a file of their own for dev and test"
         )
-    is_cut = np.isin(together, list(picked)).tolist()
-    cut = [example for example, inside in zip(examples, is_cut, strict=True) if inside]
-    return cut, [example for example, inside in zip(examples, is_cut, strict=True) if not inside]
+    is_cut = np.isin(together, list(picked))
+    return at(examples, np.flatnonzero(is_cut)), at(examples, np.flatnonzero(~is_cut))
 
 
 def _picked_in_order(first: Mapping[int, bytes], sizes: np.ndarray, count: int) -> set[int]:

@@ -3,10 +3,14 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
+
+import numpy as np
 
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.splits.shifted import shifted_splits
+from tf_adapt.data.stored.digests import digests
 from tf_adapt.errors import ConfigError
 
 _log = logging.getLogger(__name__)
@@ -29,12 +33,14 @@ def check_distinct(
     """
     names = [name for name in ("train", "dev", "test") if name in examples]
     names += shifted_splits(examples)
+    contents = cache(lambda split: _contents(examples[split]))
     for other, split in combinations(names, 2):
-        one, two = examples[split], examples[other]
         if split in shifted_splits(names):
-            _check_new(split, one, other, two)
+            _check_new(split, contents(split), other, contents(other))
             continue
-        if len(one) != len(two) or _contents(one) != _contents(two):
+        if len(examples[split]) != len(examples[other]):
+            continue
+        if not np.array_equal(contents(split), contents(other)):
             continue
         key, as_key = split.replace("/", "."), other.replace("/", ".")
         what = f"data.{key}: expected other examples than those of data.{as_key}, got the same"
@@ -46,9 +52,8 @@ def check_distinct(
         _log.warning("%s: scores and chosen epochs are not those of new examples", what)
 
 
-def _check_new(split: str, examples: Sequence, other: str, others: Sequence) -> None:
-    contents, seen = _contents(examples), set(_contents(others))
-    known = sum(content in seen for content in contents)
+def _check_new(split: str, contents: np.ndarray, other: str, others: np.ndarray) -> None:
+    known = int(np.isin(contents, others).sum())
     if known > len(contents) / 2:
         key, as_key = split.replace("/", "."), other.replace("/", ".")
         raise ConfigError(
@@ -57,6 +62,6 @@ def _check_new(split: str, examples: Sequence, other: str, others: Sequence) -> 
         )
 
 
-def _contents(examples: Sequence) -> list[str]:
+def _contents(examples: Sequence) -> np.ndarray:
     # Without labels: those of train may be votes, or noisy.
-    return sorted(repr(replace(example.without_label(), where="")) for example in examples)
+    return np.sort(digests(replace(example.without_label(), where="") for example in examples))

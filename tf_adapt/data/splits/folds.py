@@ -14,6 +14,7 @@ from tf_adapt.data.splits.cut import FEWEST, SplitError, cut_off
 from tf_adapt.data.splits.groups import inseparable
 from tf_adapt.data.splits.kinds import KINDS, StrataOf
 from tf_adapt.data.splits.strata import Strata, first_digests, strata_of_groups
+from tf_adapt.data.stored.sequences import at
 
 HELD_OUT = 0.1  # of the examples that a fold leaves, to choose on
 
@@ -41,7 +42,7 @@ def fold_numbers(
     Raises:
         SplitError: there are too few examples, or too few groups of them.
     """
-    groups = inseparable(list(examples))
+    groups = inseparable(examples)
     count = int(groups.max(initial=-1)) + 1
     if len(examples) < FEWEST or count < folds:
         raise SplitError(
@@ -84,14 +85,14 @@ def of_fold(
     Raises:
         SplitError: as `cut_off`.
     """
-    rest = [e for e, number in zip(examples, numbers, strict=True) if number != leave_out]
+    is_left = np.zeros(len(examples), bool) if leave_out is None else numbers == leave_out
+    rest = at(examples, np.flatnonzero(~is_left))
     count = max(1, round(share * len(rest)))
     dev, train = cut_off(rest, count, f"dev {seed}", where, strata(rest))
     splits = {"train": train, "dev": dev}
     if leave_out is None:
         return splits
-    left = [e for e, number in zip(examples, numbers, strict=True) if number == leave_out]
-    return splits | {"test": left}
+    return splits | {"test": at(examples, np.flatnonzero(is_left))}
 
 
 def fold_splits(pool: list, described: str, data, name: str) -> tuple[dict, dict]:

@@ -4,11 +4,14 @@ Errors on examples of one document, or with one premise, are correlated; as sepa
 would make a difference look more significant than it is. Imports no TensorFlow.
 """
 
-from collections.abc import Hashable, Sequence
+import operator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from tf_adapt.data.formats import Record, TaggedSentence
+from tf_adapt.data.stored.digests import digests
 from tf_adapt.printing.words import counted
 
 Examples = Sequence[Record] | Sequence[TaggedSentence]
@@ -26,7 +29,7 @@ def item_groups(examples: Examples) -> np.ndarray:
 
     Shapes: → `[examples] int64`.
     """
-    return _components(_ties(examples))
+    return _components(map(_ties_of(examples), examples))
 
 
 def inseparable(examples: Examples) -> np.ndarray:
@@ -34,34 +37,34 @@ def inseparable(examples: Examples) -> np.ndarray:
 
     For splits: no two parts of the data may share such a group.
     """
-    ties = _ties(examples)
-    if not any(ties):
-        ties = [example.texts for example in examples]
-    return _components(ties)
+    ties_of = _ties_of(examples)
+    if not any(map(ties_of, examples)):
+        ties_of = operator.attrgetter("texts")
+    return _components(map(ties_of, examples))
 
 
-def _components(of_examples: list[list[Hashable]]) -> np.ndarray:
+def _components(of_examples: Iterable[Sequence[Hashable]]) -> np.ndarray:
     """The connected component of each example, numbered in order; equal ties join examples."""
     # Here: who only reads files, as to predict them, does without.
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    nodes: dict[Hashable, int] = {}
-    edges = [
-        (number, nodes.setdefault(tie, len(of_examples) + len(nodes)))
-        for number, ties in enumerate(of_examples)
-        for tie in ties
-    ]
-    rows, columns = np.array(edges, dtype=np.int64).reshape(-1, 2).T
-    size = len(of_examples) + len(nodes)
-    graph = coo_array((np.ones(len(edges), dtype=np.int8), (rows, columns)), shape=(size, size))
+    lengths: list[int] = []
+
+    def each() -> Iterator[Hashable]:
+        for ties in of_examples:
+            lengths.append(len(ties))
+            yield from ties
+
+    _, nodes = np.unique(digests(each()), return_inverse=True)
+    count = len(lengths)
+    rows, columns = np.repeat(np.arange(count), lengths), count + nodes
+    size = count + int(nodes.max(initial=-1)) + 1
+    graph = coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(size, size))
     _, components = connected_components(graph, directed=False)
     # SciPy does not define the order of the components.
-    numbers: dict[int, int] = {}
-    component_of = components[: len(of_examples)].tolist()
-    return np.array(
-        [numbers.setdefault(component, len(numbers)) for component in component_of], dtype=np.int64
-    )
+    _, first, component_of = np.unique(components[:count], return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[component_of].astype(np.int64)
 
 
 def items_in_words(examples: Examples, groups: np.ndarray) -> str:
@@ -97,9 +100,9 @@ def has_documents(examples: Examples) -> bool:
     return len({example.document for example in examples}) > 1
 
 
-def _ties(examples: Examples) -> list[Sequence[Hashable]]:
-    """For each example its ties: examples with an equal tie are in one group. Where documents are
+def _ties_of(examples: Examples) -> Callable[[Any], Sequence[Hashable]]:
+    """An example → its ties: examples with an equal tie are in one group. Where documents are
     marked, they are the ties."""
     if has_documents(examples):
-        return [[example.document] for example in examples]
-    return [example.ties for example in examples]
+        return lambda example: [example.document]
+    return operator.attrgetter("ties")

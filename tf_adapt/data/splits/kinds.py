@@ -13,6 +13,7 @@ from tf_adapt.data.labels import label_set
 from tf_adapt.data.splits.cut import cut_off
 from tf_adapt.data.splits.strata import Strata
 from tf_adapt.data.splits.subsampling import document_indices, example_indices
+from tf_adapt.data.stored.sequences import at
 from tf_adapt.errors import DataError
 from tf_adapt.tasks.span_search import SpanSearch
 
@@ -29,9 +30,9 @@ def cut_together(
 
 def cut_at_random(examples: list, count: int, indices: Callable) -> tuple[list, list]:
     """`count` random examples, and the others."""
-    picked = set(indices(examples, count, HELD_OUT_SEED))
-    cut = [example for index, example in enumerate(examples) if index in picked]
-    return cut, [example for index, example in enumerate(examples) if index not in picked]
+    picked = indices(examples, count, HELD_OUT_SEED)
+    others = np.setdiff1d(np.arange(len(examples)), picked)
+    return at(examples, picked), at(examples, others)
 
 
 def _cut_examples(examples: list, count: int) -> tuple[list, list]:

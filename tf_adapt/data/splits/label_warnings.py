@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from tf_adapt.data.splits.equal_texts import equal_texts
 from tf_adapt.printing.words import counted, listed, shortened, visible
 
 MOST_SHOWN = 20
@@ -55,11 +56,8 @@ def _case_variants(labels: list[str]) -> Iterator[str]:
 
 def _contradictions(examples: Mapping[str, Sequence]) -> Iterator[str]:
     """Equal texts with different labels, in all splits together."""
-    of_text = defaultdict(list)
-    for of_split in examples.values():
-        for example in of_split:
-            of_text[example.texts].append(example)
-    disputed = [some for some in of_text.values() if len({one.target for one in some}) > 1]
+    equal = ([example for _, example in some] for some in equal_texts(examples))
+    disputed = [some for some in equal if len({one.target for one in some}) > 1]
     for some in disputed[:MOST_SHOWN]:
         text = shortened(" | ".join(_parts(some[0])), LONGEST_TEXT)
         said = "; ".join(f"{visible(one.target)} ({one.where})" for one in some[:4])

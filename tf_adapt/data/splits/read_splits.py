@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from tf_adapt.data.datasets import (
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.formats.text import read_texts
 from tf_adapt.data.labels import check_labels
+from tf_adapt.data.limits import MEMORY_MB
 from tf_adapt.data.own_files import labelled_only, recognised, with_dev
 from tf_adapt.data.splits.equal_splits import check_distinct
 from tf_adapt.data.splits.folds import fold_splits, strata_of
@@ -28,6 +29,7 @@ from tf_adapt.data.splits.shifted import (
     shifted_splits,
 )
 from tf_adapt.data.splits.subsampling import part_of, without_part
+from tf_adapt.data.stored.sequences import at, places_in, stored
 from tf_adapt.data.votes import (
     WeakLabels,
     check_rows,
@@ -50,6 +52,7 @@ class Splits:
             labels of these examples are then the most probable ones. None: they have their own.
         spans: for span extraction: how answers are looked for.
         pool: with a fold: all examples, of which the splits are parts; else empty.
+        memory_mb: of the tokens of each split; more are on disk, as the examples are.
     """
 
     name: str
@@ -58,12 +61,13 @@ class Splits:
     metric: str | None
     label_range: tuple[float, float] | None
     scheme: str
-    examples: dict[str, list[Record | TaggedSentence]]
+    examples: dict[str, Sequence[Record | TaggedSentence]]
     descriptions: dict[str, str] = field(default_factory=dict)
     unlabelled: list[Record | TaggedSentence] = field(default_factory=list)
     weak: WeakLabels | None = None
     spans: SpanSearch | None = None
-    pool: list[Record | TaggedSentence] = field(default_factory=list)
+    pool: Sequence[Record | TaggedSentence] = field(default_factory=list)
+    memory_mb: float = MEMORY_MB
 
 
 def load_splits(data, weak=None) -> Splits:
@@ -97,6 +101,7 @@ def load_splits(data, weak=None) -> Splits:
     if getattr(data, "format", None) == "text":
         return _texts(data)
     splits = _weakly_labelled(data, weak) if weak is not None else _labelled(data)
+    splits.memory_mb = data.memory_mb
     return splits if data.metric is None else replace(splits, metric=_metric(data, splits))
 
 
@@ -140,13 +145,11 @@ def _weakly_labelled(data, weak) -> Splits:
     votes = read_votes(weak.votes, splits.labels)
     train = splits.examples["train"]
     check_rows(votes, len(train), splits.descriptions["train"])
-    row_of = {id(example): row for row, example in enumerate(train)}
-    rows = [row_of[id(example)] for example in _trained_on(train, data)]
+    rows = places_in(_trained_on(train, data), train)
     _cut_train(splits.examples, splits.descriptions, data)
     splits.weak = weak_labels(votes, rows, weak.aggregate)
-    splits.examples["train"] = with_probable_labels(
-        splits.examples["train"], splits.weak.posteriors, splits.labels
-    )
+    labelled = with_probable_labels(splits.examples["train"], splits.weak.posteriors, splits.labels)
+    splits.examples["train"] = stored(labelled, data.memory_mb)
     return splits
 
 
@@ -155,16 +158,17 @@ def _texts(data) -> Splits:
     examples, descriptions = {}, {}
     for split, path in paths.items():
         if path is not None:
-            examples[split], skipped = read_texts(path, data.skip_empty)
+            examples[split], skipped = read_texts(path, data.skip_empty, data.memory_mb)
             note = f": {skipped} empty lines skipped" if skipped else ""
             descriptions[split] = f"{split} (file {path}){note}"
     check_distinct(examples)
     if data.dev is None:
         with_dev(examples, descriptions, str(data.train))
-    return Splits(str(data.train), data.kind, None, None, None, "IOB2", examples, descriptions)
+    name, memory = str(data.train), {"memory_mb": data.memory_mb}
+    return Splits(name, data.kind, None, None, None, "IOB2", examples, descriptions, **memory)
 
 
-def fingerprint(examples: list[Record | TaggedSentence]) -> str:
+def fingerprint(examples: Iterable[Record | TaggedSentence]) -> str:
     """SHA-256 of texts, labels, groups and documents in order, without file names."""
     digest = hashlib.sha256()
     for example in examples:
@@ -175,7 +179,9 @@ def fingerprint(examples: list[Record | TaggedSentence]) -> str:
 def _known(data) -> Splits:
     info = dataset_info(data.dataset)
     examples = {
-        split: load_dataset(data.dataset, split, data.source, data.data_dir)
+        split: load_dataset(
+            data.dataset, split, data.source, data.data_dir, memory_mb=data.memory_mb
+        )
         for split in ("train", "dev", *(["test"] if _reads_test(data) else []))
     }
     descriptions = {
@@ -210,7 +216,7 @@ def _of_genre(examples: list, genre: str) -> list:
             f"one of {', '.join(sorted(genres))}" if genres else "null, for these have no genres"
         )
         raise ConfigError(f"data.genre: expected {known}, got {genre!r}")
-    return [example for example in examples if example.genre == genre]
+    return at(examples, (n for n, one in enumerate(examples) if one.genre == genre))
 
 
 def _reads_test(data) -> bool:
@@ -249,10 +255,10 @@ def _cut_train(examples: dict, descriptions: dict, data) -> None:
         descriptions["train"] += f": {len(examples['train'])} examples of {available}"
 
 
-def _trained_on(train: Sequence, data) -> list:
+def _trained_on(train: Sequence, data) -> Sequence:
     """`train_examples` of train, without those of `leave_out`."""
     count, without = data.train_examples, data.leave_out
-    chosen = list(train) if count is None else part_of(train, count, data.train_examples_seed)
+    chosen = train if count is None else part_of(train, count, data.train_examples_seed)
     if without is not None:
         chosen = without_part(chosen, without.part, without.of, without.seed)
     return chosen
@@ -266,7 +272,8 @@ def _own_files(given, train_labelled: bool = True) -> Splits:
         for split, path in paths.items()
     }
     if not train_labelled:  # placeholders
-        examples["train"] = [replace(record, label=data.labels[0]) for record in examples["train"]]
+        placed = (replace(record, label=data.labels[0]) for record in examples["train"])
+        examples["train"] = stored(placed, data.memory_mb)
     descriptions = {split: f"{split} (file {path})" for split, path in paths.items()}
     descriptions |= described(shifted_paths(data))
     for split in examples:

@@ -10,10 +10,11 @@ import numpy as np
 
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.splits.groups import has_documents
+from tf_adapt.data.stored.sequences import at
 from tf_adapt.errors import ConfigError
 
 
-def part_of(examples: Sequence, count: int, seed: int) -> list:
+def part_of(examples: Sequence, count: int, seed: int) -> Sequence:
     """`count` examples in the order of the file; all, if there are no more.
 
     Tagged sentences come as whole documents, the last one in part, since a sentence may be encoded
@@ -21,21 +22,21 @@ def part_of(examples: Sequence, count: int, seed: int) -> list:
     whole ones.
     """
     if count >= len(examples):
-        return list(examples)
+        return examples
     if getattr(examples[0], "counted_whole", False):
         return _whole_documents(examples, count, seed)
     indices = document_indices if has_documents(examples) else example_indices
-    return [examples[index] for index in indices(examples, count, seed)]
+    return at(examples, indices(examples, count, seed))
 
 
-def _whole_documents(examples: Sequence, count: int, seed: int) -> list:
+def _whole_documents(examples: Sequence, count: int, seed: int) -> Sequence:
     """The examples of `count` documents."""
     order = np.random.default_rng(seed).permutation(np.unique(_units(examples)))
     kept = set(order[:count].tolist())
-    return [example for example in examples if example.document in kept]
+    return at(examples, (n for n, one in enumerate(examples) if one.document in kept))
 
 
-def without_part(examples: Sequence, left_out: int, count: int, seed: int) -> list:
+def without_part(examples: Sequence, left_out: int, count: int, seed: int) -> Sequence:
     """All examples but those of one of `count` equal parts, in the order of the file.
 
     Every example is in one part, which is random with the seed. Documents of tagged sentences stay
@@ -52,7 +53,7 @@ def without_part(examples: Sequence, left_out: int, count: int, seed: int) -> li
             f"{'documents' if has_documents(examples) else 'examples'} ({len(units)}), got {count}"
         )
     kept = ~np.isin(names, units[left_out::count])
-    return [examples[index] for index in np.flatnonzero(kept)]
+    return at(examples, np.flatnonzero(kept))
 
 
 def example_indices(examples: Sequence, count: int, seed: int) -> list[int]:

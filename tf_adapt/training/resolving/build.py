@@ -1,6 +1,7 @@
 """From the config of a run to its parts. Layers below `training` take values, not configs."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import keras
@@ -191,7 +192,9 @@ def prepared_splits(config: Config, splits: Splits, encoder: HubEncoder) -> dict
     }
 
 
-def prepared(config: Config, splits: Splits, encoder: HubEncoder, examples: list) -> PreparedData:
+def prepared(
+    config: Config, splits: Splits, encoder: HubEncoder, examples: Sequence
+) -> PreparedData:
     """Examples as a run reads them.
 
     Raises:
@@ -199,7 +202,8 @@ def prepared(config: Config, splits: Splits, encoder: HubEncoder, examples: list
     """
     # A divisor of `max_length`, so that no row is padded beyond it.
     length_step = math.gcd(LENGTH_STEP, encoder.max_length)
-    prepared_examples = prepare(examples, task_of(splits), encoder, *config.training.limits)
+    given = *config.training.limits, splits.memory_mb
+    prepared_examples = prepare(examples, task_of(splits), encoder, *given)
     step = length_step if config.training.jit_compile else 1
     return replace(prepared_examples, length_step=step)
 

@@ -33,7 +33,11 @@ def read_by(
     """
     needed = KINDS[splits.kind].encoder_options
     encoder = configured_encoder(section, trainable=False, needed=needed)
-    limits = {"max_length": training.max_length, "document_context": training.document_context}
+    limits = {
+        "max_length": training.max_length,
+        "document_context": training.document_context,
+        "memory_mb": splits.memory_mb,
+    }
     return encoder, {
         split: prepare(examples, task_of(splits), encoder, truncate=True, **limits)
         for split, examples in splits.examples.items()

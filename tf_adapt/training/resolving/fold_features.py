@@ -6,6 +6,7 @@ from dataclasses import replace
 from tf_adapt.data.packing.prepared import PreparedData
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.data.splits.shifted import shifted_splits
+from tf_adapt.data.stored.sequences import places_in
 
 
 def with_fold_features(
@@ -32,10 +33,9 @@ def with_fold_features(
     features = with_features(pool).features
     if features is None:
         return data | further
-    place_of = {id(example): place for place, example in enumerate(splits.pool)}
     with_rows = {}
     for name, prepared in data.items():
-        places = [place_of[id(example)] for example in splits.examples[name]]
+        places = places_in(splits.examples[name], splits.pool)
         columns = [[part.at(places) for part in column] for column in features]
         with_rows[name] = replace(prepared, features=columns)
     return with_rows | further

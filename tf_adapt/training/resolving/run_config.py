@@ -93,8 +93,9 @@ def check_same_run(folder: Path, started: Config, wanted: Config) -> None:
 def changed_keys(started: Config, wanted: Config) -> dict[str, str]:
     """The keys that differ, except `FREE_KEYS`, each with a text of both values.
 
-    Slices with heads of their own are not free. A tag scheme may be left to the tags: what was read
-    is compared apart, and earlier runs have the scheme that was inferred.
+    Slices with heads of their own are not free; where the data are kept is. A tag scheme may be
+    left to the tags: what was read is compared apart, and earlier runs have the scheme that was
+    inferred.
     """
     with_heads = started.slice_heads or wanted.slice_heads
     free = tuple(key for key in FREE_KEYS if not (with_heads and key == SLICES))
@@ -104,6 +105,7 @@ def changed_keys(started: Config, wanted: Config) -> dict[str, str]:
         for key in sorted(before.keys() | now.keys())
         if before.get(key) != now.get(key) and not key.startswith(free)
         if not (key.endswith("data.scheme") and now.get(key) is None)
+        if not key.endswith("data.memory_mb")
     }
 
 

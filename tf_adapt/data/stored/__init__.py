@@ -1,0 +1,1 @@
+"""What is too large for memory, in files: examples, tokens. Results have the same bits."""
