@@ -33,6 +33,7 @@ BENCHMARKS = {
     "crf": "crf",
     "heads": "heads",
     "memory": "memory",
+    "size": "size",
     "starting": "starting",
     "serving": "serving",
     "engines": "engines",

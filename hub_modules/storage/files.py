@@ -12,7 +12,7 @@ import shutil
 import stat
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError
@@ -89,7 +89,12 @@ def changed_part(path: str | Path, described: Mapping[str, int | str]) -> str | 
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
-    """Writes a file so that readers see the old content or the new one, never a part.
+    """Writes a file as `write_parts`."""
+    write_parts(path, [content])
+
+
+def write_parts(path: str | Path, parts: Iterable[bytes]) -> None:
+    """Writes a file so that readers see the old content or the new one, never a part of it.
 
     A link to a file stays a link; a device or a pipe is written in place.
 
@@ -97,7 +102,7 @@ def write_bytes(path: str | Path, content: bytes) -> None:
         ArtifactError: the disk is full or the folder is not writable; the old file is intact.
     """
     if _is_stream(path):
-        _write_in_place(Path(path), content)
+        _write_in_place(Path(path), parts)
         return
     check_held(path)
     path = Path(os.path.realpath(path))
@@ -105,7 +110,7 @@ def write_bytes(path: str | Path, content: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(aside, "wb") as file:
-            file.write(content)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         rename(aside, path)
@@ -229,10 +234,10 @@ def _is_stream(path: str | Path) -> bool:
     return by_descriptor or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def _write_in_place(path: Path, content: bytes) -> None:
+def _write_in_place(path: Path, parts: Iterable[bytes]) -> None:
     try:
         with open(path, "ab") as stream:  # a file behind a descriptor may have content
-            stream.write(content)
+            stream.writelines(parts)
     except OSError as error:
         raise _not_written(path, error) from error
 

@@ -7,6 +7,7 @@ import pytest
 from tf_adapt.config.data_sections import Columns, FilesConfig
 from tf_adapt.data.datasets import in_format, rows_to_predict
 from tf_adapt.data.formats.text import KnownLines
+from tf_adapt.data.stored.sequences import OnDisk
 from tf_adapt.errors import DataError
 from tf_adapt.serving.prediction.rows import predictions_of_rows
 
@@ -61,7 +62,39 @@ def test_sentences_of_plain_text(form):
 def test_an_empty_row_has_an_empty_answer(caplog):
     caplog.set_level(logging.WARNING)
     rows = read("review\ngood\n\nbad\n", section(form="tsv"))
-    answers = predictions_of_rows(rows, lambda filled: [row.text_a.upper() for row in filled])
+    answers = list(predictions_of_rows(rows, lambda filled: [row.text_a.upper() for row in filled]))
     assert answers == ["GOOD", None, "BAD"]
     assert "1 example without a text (in.txt:3): the answers are empty" in caplog.text
-    assert predictions_of_rows(rows[1:2], lambda filled: 1 / 0) == [None]
+    assert list(predictions_of_rows(rows[1:2], lambda filled: 1 / 0)) == [None]
+
+
+@pytest.mark.parametrize(
+    ("content", "data", "name"),
+    [
+        ("A film\n\nDull\n" * 200, section(), "in.txt"),
+        ("id,review\n" + "7,good\n8, \n" * 300, section(), "in.csv"),
+        ('{"id": 1, "review": null}\n{"review": "a"}\n' * 300, section(), "<stdin>"),
+    ],
+)
+def test_many_rows_are_on_disk(content, data, name, monkeypatch, tmp_path):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    in_memory = read(content, data, name)
+    monkeypatch.setattr("tf_adapt.data.datasets.ROWS_MB", 0)
+    on_disk = read(content, data, name)
+    assert isinstance(in_memory, list)
+    assert isinstance(on_disk, OnDisk)
+    assert on_disk == in_memory
+    assert [row.fields for row in on_disk] == [row.fields for row in in_memory]
+
+
+def test_rows_are_predicted_some_at_a_time(monkeypatch):
+    rows, asked = read("ab\n\nc\nd\ne\n", section(form="jsonl")), []
+
+    def lengths(some):
+        asked.append(len(some))
+        return [len(row.text_a) for row in some]
+
+    monkeypatch.setattr("tf_adapt.serving.prediction.rows._AT_ONCE", 2)
+    assert list(predictions_of_rows(rows, lengths)) == [2, None, 1, 1, 1]
+    assert list(predictions_of_rows(rows, lengths, together=True)) == [2, None, 1, 1, 1]
+    assert asked == [1, 2, 1, 4]

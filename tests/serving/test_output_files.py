@@ -66,15 +66,15 @@ def test_the_files_of_a_run_a_module_and_a_folder(tmp_path):
 def test_bytes_go_to_standard_output(monkeypatch):
     stream = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
     monkeypatch.setattr(sys, "stdout", stream)
-    write_output("-", "שלום\n".encode())
+    write_output("-", ["שלום\n".encode()])
     assert stream.buffer.getvalue().decode("utf-8") == "שלום\n"
     with open("/dev/full", "wb", buffering=0) as full:
         monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(full))
         with pytest.raises(ArtifactError, match="<stdout>: cannot be written .No space left"):
-            write_output("-", b"x")
+            write_output("-", [b"x"])
     monkeypatch.setattr(sys, "stdout", None)
     with pytest.raises(ArtifactError, match="<stdout>: .* is closed"):
-        write_output("-", b"x")
+        write_output("-", [b"x"])
 
 
 def test_nobody_reads_standard_output_any_more(monkeypatch):
@@ -83,4 +83,4 @@ def test_nobody_reads_standard_output_any_more(monkeypatch):
     with open(writer, "wb", buffering=0) as pipe:
         monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(pipe))
         with pytest.raises(BrokenPipeError):  # which ends a command without a word
-            write_output("-", b"x")
+            write_output("-", [b"x"])

@@ -14,9 +14,10 @@ from typing import Any
 
 from tf_adapt.data.catalogue import DATASETS, DatasetInfo
 from tf_adapt.data.formats import Record, TaggedSentence
-from tf_adapt.data.formats.text import KnownLines, read_lines
+from tf_adapt.data.formats.text import KnownLines, lines_of
 from tf_adapt.data.kinds import KINDS
 from tf_adapt.data.labels import check_labels, convert_scheme, scheme_tags
+from tf_adapt.data.limits import ROWS_MB
 from tf_adapt.data.stored.sequences import at, stored
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.printing.words import alternatives
@@ -140,15 +141,18 @@ def read_file(
     return row.read(path, data, labelled)
 
 
-def rows_to_predict(path: str | Path, data: object) -> list[Record | TaggedSentence]:
+def rows_to_predict(path: str | Path, data: Any) -> Sequence[Record | TaggedSentence]:
     """As `read_file` without labels, with empty rows and all columns: `data.by_kind.to_predict`.
+
+    Many are on disk, whatever `data.memory_mb` is.
 
     Raises:
         ConfigError, DataError: as `read_file`.
     """
+    data = data.model_copy(update={"memory_mb": ROWS_MB})
     name = getattr(data, "dataset", None)
     row = KINDS[data.kind if name is None else dataset_info(name).kind]
-    known = KnownLines(read_lines(path), path)
+    known = KnownLines(stored(lines_of(path), ROWS_MB), path)
     if name is None and not known.named_as_table:
         as_json, others = known.looks_like_json, [of for of in row.formats if of != "jsonl"]
         if as_json != (data.format == "jsonl"):

@@ -5,7 +5,7 @@ file's name does not say that it is a table.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tf_adapt.data.formats import Record, TaggedSentence
@@ -15,6 +15,7 @@ from tf_adapt.data.formats.table_rows import header_names, table_rows
 from tf_adapt.data.formats.tagged_json import read_tagged_json
 from tf_adapt.data.formats.text import KnownLines, is_missing
 from tf_adapt.data.formats.text_words import split_text
+from tf_adapt.data.stored.sequences import stored
 from tf_adapt.errors import DataError
 
 _log = logging.getLogger(__name__)
@@ -22,7 +23,7 @@ _log = logging.getLogger(__name__)
 Read = Callable[[Any, Any, bool], list]
 
 
-def texts_to_predict(path: KnownLines, data: Any, read: Read, texts: int) -> list[Record]:
+def texts_to_predict(path: KnownLines, data: Any, read: Read, texts: int) -> Sequence[Record]:
     """The texts, or pairs, of a file.
 
     Args:
@@ -40,7 +41,7 @@ def texts_to_predict(path: KnownLines, data: Any, read: Read, texts: int) -> lis
             return read(path, data, False)
         except DataError:
             if _are_plain(path, texts):
-                return _plain(path)
+                return stored(_plain(path), data.memory_mb)
             raise
     columns = {key: getattr(data.columns, key) for key in ("text_a", "text_b")[:texts]}
     has_names = form == "jsonl" or set(columns.values()) <= set(header_names(path, data))
@@ -51,21 +52,23 @@ def texts_to_predict(path: KnownLines, data: Any, read: Read, texts: int) -> lis
             " and ".join(map(repr, columns.values())),
             "a text" if texts == 1 else "two texts with a tab between them",
         )
-        return _plain(path)
-    return [_record(fields, columns, where) for where, fields in table_rows(path, data, columns)]
+        return stored(_plain(path), data.memory_mb)
+    rows = table_rows(path, data, columns)
+    return stored((_record(fields, columns, where) for where, fields in rows), data.memory_mb)
 
 
-def sentences_to_predict(path: KnownLines, data: Any, read: Read) -> list[TaggedSentence]:
+def sentences_to_predict(path: KnownLines, data: Any, read: Read) -> Sequence[TaggedSentence]:
     """The sentences of a file: columns, objects of JSON, or lines of plain text."""
     form = getattr(data, "format", "jsonl" if path.looks_like_json else "conll")
     if form == "conll" and not path.named_as_table and not are_columns(path.lines):
-        return [
+        sentences = (
             TaggedSentence(split_text(line), None, f"{path}: line {number}")
             for number, line in enumerate(path.lines, start=1)
-        ]
+        )
+        return stored(sentences, data.memory_mb)
     if form == "jsonl":
         fields = text_field(path, getattr(data, "columns", None))
-        return read_tagged_json(path, fields, labelled=False)
+        return read_tagged_json(path, fields, labelled=False, memory_mb=data.memory_mb)
     return read(path, data, False)
 
 
@@ -75,11 +78,9 @@ def _are_plain(path: KnownLines, texts: int) -> bool:
     )
 
 
-def _plain(path: KnownLines) -> list[Record]:
-    return [
-        Record(*line.split("\t"), where=f"{path}:{number}")
-        for number, line in enumerate(path.lines, start=1)
-    ]
+def _plain(path: KnownLines) -> Iterator[Record]:
+    for number, line in enumerate(path.lines, start=1):
+        yield Record(*line.split("\t"), where=f"{path}:{number}")
 
 
 def _record(fields: Mapping[str, Any], columns: Mapping[str, str], where: str) -> Record:

@@ -1,6 +1,7 @@
 """The rows of a table with all their fields, whatever these hold."""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from tf_adapt.data.formats.bad_rows import every_row
@@ -25,7 +26,7 @@ def header_names(path: KnownLines, data: Any) -> list[str]:
     return next(_rows(path, data), (1, []))[1]
 
 
-def table_rows(path: KnownLines, data: Any, columns: Mapping[str, str]) -> list[Row]:
+def table_rows(path: KnownLines, data: Any, columns: Mapping[str, str]) -> Iterator[Row]:
     """Place and fields of each row; those of an empty line are empty.
 
     Args:
@@ -36,7 +37,8 @@ def table_rows(path: KnownLines, data: Any, columns: Mapping[str, str]) -> list[
         DataError: not JSON; a column is missing, or a row has too many or too few.
     """
     if data.format == "jsonl":
-        return [(where, json_object(value, where)) for where, value in json_values(path)]
+        yield from ((where, json_object(value, where)) for where, value in json_values(path))
+        return
     rows = _rows(path, data)
     _, header = next(rows, (1, []))
     check_header(header, list(columns.values()), f"{path}:1")
@@ -45,10 +47,11 @@ def table_rows(path: KnownLines, data: Any, columns: Mapping[str, str]) -> list[
         values = check_columns(row, len(header), where) if row else [""] * len(header)
         return where, dict(zip(header, values, strict=True))
 
-    found = every_row(path, ((f"{path}:{number}", row) for number, row in rows), parsed)
-    if not found:
+    numbered = ((f"{path}:{number}", row) for number, row in rows)
+    first = next(numbered, None)
+    if first is None:
         raise no_examples(path)
-    return found
+    yield from every_row(path, chain([first], numbered), parsed)
 
 
 def _rows(path: KnownLines, data: Any) -> Iterator[tuple[int, list[str]]]:

@@ -4,11 +4,12 @@ import errno
 import os
 import stat
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TextIO
 
 from hub_modules.manifest import MANIFEST
-from hub_modules.storage.files import write_bytes
+from hub_modules.storage.files import write_parts
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.printing.streams import was_closed
 
@@ -37,21 +38,21 @@ def check_output(output: str | os.PathLike, *inputs: str | os.PathLike) -> None:
             )
 
 
-def write_output(output: str | os.PathLike, content: bytes) -> None:
-    """Writes a file with `write_bytes`, or to standard output if `output` is `-`.
+def write_output(output: str | os.PathLike, parts: Iterable[bytes]) -> None:
+    """Writes a file with `write_parts`, or to standard output if `output` is `-`.
 
     Raises:
         ArtifactError: it cannot be written.
         BrokenPipeError: the reader of standard output has closed it.
     """
     if str(output) != STANDARD_STREAM:
-        write_bytes(output, content)
+        write_parts(output, parts)
         return
     try:
         if sys.stdout is None or was_closed("stdout"):
             raise OSError(errno.EBADF, "it is closed")
         sys.stdout.flush()
-        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.writelines(parts)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise

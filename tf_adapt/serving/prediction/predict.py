@@ -182,4 +182,4 @@ def write_features(path: str | os.PathLike, features: list[np.ndarray]) -> None:
     with h5py.File(content, "w") as file:
         for index, array in enumerate(features):
             file.create_dataset(str(index), data=array, dtype="float32")
-    write_output(path, content.getvalue())
+    write_output(path, [content.getvalue()])

@@ -13,7 +13,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,43 +84,60 @@ def predictions_text(
             written in any case, and for tagging the words.
         with_scores: write the probability of each tag after it, as a run's own files have it.
     """
-    pairs = list(zip(records, predictions, strict=True))
+    return "".join(_parts(form, task, records, predictions, with_input, with_scores))
+
+
+def _parts(
+    form: str,
+    task: Any,
+    records: Sequence[Record | TaggedSentence],
+    predictions: Iterable[Any],
+    with_input: bool,
+    with_scores: bool = False,
+) -> Iterator[str]:
+    """The text of each example, before them the header."""
+    pairs = zip(records, predictions, strict=True)
     if form == "conll":
-        return "\n".join(_columns(*pair, with_scores) for pair in pairs)
-    given = [_of_input(record, task, with_input) for record in records]
-    names = list(dict.fromkeys(name for values in given for name in values))
-    if form == "jsonl":
-        objects = (
-            values | _renamed(_object(record, prediction, task), values)
-            for values, (record, prediction) in zip(given, pairs, strict=True)
-        )
-        return "".join(f"{json.dumps(item, ensure_ascii=False)}\n" for item in objects)
-    row = KINDS[task.kind]
-    answers = ["prediction", *row.columns(task.labels)]
-    rows = [[*names, *_renamed(dict.fromkeys(answers), names)]]
-    rows += [
-        [
-            *(_text(values.get(name)) for name in names),
-            *([""] * len(answers) if prediction is None else row.fields(prediction)),
-        ]
-        for values, prediction in zip(given, predictions, strict=True)
-    ]
-    if form == "tsv":
-        return "".join("\t".join(row) + "\n" for row in rows)
+        for number, pair in enumerate(pairs):
+            yield ("\n" if number else "") + _columns(*pair, with_scores)
+    elif form == "jsonl":
+        for record, prediction in pairs:
+            values = _of_input(record, task, with_input)
+            item = values | _renamed(_object(record, prediction, task), values)
+            yield f"{json.dumps(item, ensure_ascii=False)}\n"
+    else:
+        given = (_of_input(record, task, with_input) for record in records)
+        names = list(dict.fromkeys(name for values in given for name in values))
+        row, line = KINDS[task.kind], _tab_line if form == "tsv" else _comma_line
+        answers = ["prediction", *row.columns(task.labels)]
+        yield line([*names, *_renamed(dict.fromkeys(answers), names)])
+        for record, prediction in pairs:
+            values = _of_input(record, task, with_input)
+            fields = [""] * len(answers) if prediction is None else row.fields(prediction)
+            yield line([*(_text(values.get(name)) for name in names), *fields])
+
+
+def _tab_line(fields: list[str]) -> str:
+    return "\t".join(fields) + "\n"
+
+
+def _comma_line(fields: list[str]) -> str:
     content = io.StringIO()
-    csv.writer(content).writerows(rows)
+    csv.writer(content).writerow(fields)
     return content.getvalue()
 
 
 def write_predictions(
     path: str | os.PathLike,
     task: Any,
-    records: list,
-    predictions: list[Any],
+    records: Sequence[Record | TaggedSentence],
+    predictions: Iterable[Any],
     with_input: bool = False,
     named: str | os.PathLike | None = None,
 ) -> None:
-    """Writes a file of predictions, or to standard output if `path` is `-`.
+    """Writes a file of predictions as they come, or to standard output if `path` is `-`.
+
+    A file is there when it is whole.
 
     Args:
         path: its suffix selects the format, see this module.
@@ -133,8 +150,8 @@ def write_predictions(
     """
     form = form_of(path if named is None else named, task)
     check_texts(form, task, records, with_input)
-    text = predictions_text(form, task, records, predictions, with_input)
-    write_output(path, text.encode("utf-8"))
+    parts = _parts(form, task, records, predictions, with_input)
+    write_output(path, (part.encode("utf-8") for part in parts))
 
 
 def _of_input(record: Record | TaggedSentence, task: Any, with_input: bool) -> dict[str, Any]:

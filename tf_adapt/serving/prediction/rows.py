@@ -1,7 +1,7 @@
 """Predictions for the rows of a file, some of which are empty. Imports no TensorFlow."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,16 +11,19 @@ from tf_adapt.printing.words import counted
 
 # Of empty rows, in a warning.
 _MOST_SHOWN = 5
+_AT_ONCE = 16_384
 _log = logging.getLogger(__name__)
 
 
-def predictions_of_rows(records: Sequence[Any], predict: Callable[[list], list]) -> list:
+def predictions_of_rows(
+    records: Sequence[Any], predict: Callable[[list], list], together: bool = False
+) -> Iterator:
     """The prediction for each example; None for an empty one, of which a warning is logged.
 
     Args:
         predict: examples with a text → their predictions.
+        together: all examples at once, because a prediction depends on others.
     """
-    filled = [record for record in records if not record.is_empty]
     empty = [record.where for record in records if record.is_empty]
     if empty:
         more = ", …" if len(empty) > _MOST_SHOWN else ""
@@ -30,8 +33,12 @@ def predictions_of_rows(records: Sequence[Any], predict: Callable[[list], list])
             ", ".join(empty[:_MOST_SHOWN]),
             more,
         )
-    answers = iter(predict(filled) if filled else [])
-    return [None if record.is_empty else next(answers) for record in records]
+    size = max(1, len(records)) if together else _AT_ONCE
+    for start in range(0, len(records), size):
+        some = list(records[start : start + size])
+        filled = [record for record in some if not record.is_empty]
+        answers = iter(predict(filled) if filled else [])
+        yield from (None if record.is_empty else next(answers) for record in some)
 
 
 def check_numbers(answer: dict[str, np.ndarray]) -> None:

@@ -1,6 +1,7 @@
 """Reads a file in the form of a run's data. Imports no TensorFlow."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from tf_adapt.serving.prediction.prediction_forms import check_texts, form_of
 from tf_adapt.tasks.task import Task
 
 
-def labelled_examples(path: str | os.PathLike, task: Task, data: Any) -> list:
+def labelled_examples(path: str | os.PathLike, task: Task, data: Any) -> Sequence:
     """The examples of a labelled file."""
     section = of_file(path, data)
     if hasattr(section, "train"):
@@ -29,7 +30,7 @@ def labelled_examples(path: str | os.PathLike, task: Task, data: Any) -> list:
 
 def examples_to_predict(
     path: str | os.PathLike, output: str | os.PathLike, with_input: bool, task: Task, data: Any
-) -> list:
+) -> Sequence:
     """The examples of a file; checks first that their predictions can be written."""
     form = form_of(output, task)
     records = rows_to_predict(named_input(path), of_file(path, data))

@@ -2,6 +2,7 @@
 
 import functools
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ def evaluate_ensemble(
 
 def predictions_of_ensemble(
     folder: Path, given: tuple, trust: bool, name: str | None, engine: str
-) -> tuple[Task, list, list]:
+) -> tuple[Task, Sequence, Iterator]:
     """The task of an ensemble, the examples of a file and their predictions.
 
     Args:
@@ -48,7 +49,8 @@ def predictions_of_ensemble(
     ensemble, data, _ = _loaded(folder, trust, name, engine)
     records = examples_to_predict(*given, ensemble.task, data)
     predict = functools.partial(ensemble.predict, progress=True)
-    return ensemble.task, records, predictions_of_rows(records, predict)
+    together = any(member.limits[2] for member in ensemble.members)
+    return ensemble.task, records, predictions_of_rows(records, predict, together)
 
 
 def _loaded(folder: Path, trust: bool, name: str | None, engine: str) -> tuple[Ensemble, Any, Any]:

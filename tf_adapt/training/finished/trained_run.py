@@ -136,7 +136,9 @@ def predict_file(
         task, records = model.task, examples_to_predict(*given, model.task, reading.data)
         size, (length, truncate, context) = reading.batch_size, reading.limits
         predictions = predictions_of_rows(
-            records, lambda rows: predict(model, rows, size, length, truncate, True, context)
+            records,
+            lambda rows: predict(model, rows, size, length, truncate, True, context),
+            together=context,
         )
     write_predictions(output, task, records, predictions, with_input, named)
     return len(records)
