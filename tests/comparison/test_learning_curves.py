@@ -7,8 +7,7 @@ import pytest
 import report_contents
 
 from tf_adapt.comparison.verdict.learning_curves import Size, learning_curves
-from tf_adapt.report.content import LackingLabels, SizedCell
-from tf_adapt.report.scored_cells import FailedSeeds
+from tf_adapt.report.scored_cells import FailedSeeds, LackingLabels, SizedCell
 from tf_adapt.statistics.alpha_spending import LEVELS
 from tf_adapt.statistics.pairs import compare_pairs
 

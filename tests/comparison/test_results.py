@@ -20,10 +20,11 @@ from tf_adapt.comparison.results import results
 from tf_adapt.comparison.verdict.interim_analyses import analyses_at
 from tf_adapt.comparison.verdict.phrases import answer_text
 from tf_adapt.data.formats import Record, TaggedSentence
-from tf_adapt.data.splits.read_splits import fingerprint, load_splits
+from tf_adapt.data.splits.fingerprints import fingerprint
+from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.report.content import BaselineScores, LackingLabels, to_json
-from tf_adapt.report.scored_cells import FailedSeeds, Forgetting, Spread
+from tf_adapt.report.content import BaselineScores, to_json
+from tf_adapt.report.scored_cells import FailedSeeds, Forgetting, LackingLabels, Spread
 from tf_adapt.runs import run_folder
 from tf_adapt.training.resolving import run_config
 

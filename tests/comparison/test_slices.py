@@ -15,7 +15,8 @@ from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.comparison.plan_in_words import lines
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.verdict.interim_analyses import InterimAnalysis, analyses_at
-from tf_adapt.data.splits.read_splits import fingerprint, load_splits
+from tf_adapt.data.splits.fingerprints import fingerprint
+from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ConfigError
 from tf_adapt.report.content import to_json
 from tf_adapt.runs import checkpoints, run_folder

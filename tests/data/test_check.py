@@ -5,7 +5,8 @@ import pytest
 
 from tf_adapt.data.check import check_data, refuse_over_long
 from tf_adapt.data.formats import Record, TaggedSentence
-from tf_adapt.data.splits.read_splits import Splits, fingerprint
+from tf_adapt.data.splits.fingerprints import fingerprint
+from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import DataError
 
 

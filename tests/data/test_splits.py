@@ -13,8 +13,9 @@ from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.own_files import recognised
 from tf_adapt.data.packing.prepare import task_of
 from tf_adapt.data.splits.cut import cut_off
+from tf_adapt.data.splits.fingerprints import fingerprint
 from tf_adapt.data.splits.kinds import KINDS
-from tf_adapt.data.splits.read_splits import fingerprint, has_test, load_splits
+from tf_adapt.data.splits.read_splits import has_test, load_splits
 from tf_adapt.data.splits.strata import evenly_picked
 from tf_adapt.errors import ConfigError, DataError
 

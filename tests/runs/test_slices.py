@@ -5,7 +5,8 @@ import pytest
 
 from tf_adapt.config.signal_sections import SliceConfig
 from tf_adapt.data.formats import Record, TaggedSentence
-from tf_adapt.data.splits.read_splits import Splits, fingerprint
+from tf_adapt.data.splits.fingerprints import fingerprint
+from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.runs import checkpoints
 from tf_adapt.runs.slices import checked_members, in_words, members_of

@@ -1,33 +1,13 @@
 """Adaptations by name: what each adds to an encoder, and its phases. Imports no TensorFlow."""
 
-import functools
-import inspect
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 
-from hub_modules.native.added.settings import (
-    Added,
-    Biases,
-    BottleneckAdapters,
-    Lora,
-    ProjectedAdapters,
-)
-from tf_adapt.adaptation.phases import HEAD, NEW, Adaptation, Phase
+from tf_adapt.adaptation.added_weights import adapters, bitfit, lora
+from tf_adapt.adaptation.phases import HEAD, NEW, Adaptation, Phase, with_settings
 from tf_adapt.errors import ConfigError
 
 UNITS = ("epochs", "steps")
-
-
-def _with_settings(make: Callable[..., Adaptation]) -> Callable[..., Adaptation]:
-    """A function of an adaptation that notes the arguments that it was called with."""
-
-    @functools.wraps(make)
-    def made(*args, **kwargs) -> Adaptation:
-        given = inspect.signature(make).bind(*args, **kwargs).arguments
-        return replace(make(*args, **kwargs), settings=dict(given))
-
-    return made
 
 
 def _new(groups: list[str]) -> tuple[str, ...]:
@@ -40,7 +20,7 @@ def feature_extraction() -> Adaptation:
     return Adaptation("feature_extraction", lambda groups: [Phase((HEAD,))], trains_encoder=False)
 
 
-@_with_settings
+@with_settings
 def fine_tuning(reinitialise: int | None = None) -> Adaptation:
     """🔥: all groups are trainable from the first step.
 
@@ -57,7 +37,7 @@ def fine_tuning(reinitialise: int | None = None) -> Adaptation:
     )
 
 
-@_with_settings
+@with_settings
 def two_stage(head_epochs: int | None = None, patience: int | None = None) -> Adaptation:
     """The head first, with all that has no pretraining, then all groups: LP-FT.
 
@@ -76,7 +56,7 @@ def two_stage(head_epochs: int | None = None, patience: int | None = None) -> Ad
     return _checked(Adaptation("two_stage", plan, patience=patience))
 
 
-@_with_settings
+@with_settings
 def top_layers(layers: int = 1) -> Adaptation:
     """The topmost layers of the encoder and all groups above; the groups below stay frozen.
 
@@ -97,7 +77,7 @@ def top_layers(layers: int = 1) -> Adaptation:
     return Adaptation("top_layers", plan)
 
 
-@_with_settings
+@with_settings
 def gradual_unfreezing(
     every: int | None = None, unit: str = "epochs", patience: int | None = None
 ) -> Adaptation:
@@ -125,7 +105,7 @@ def gradual_unfreezing(
     return _checked(Adaptation("gradual_unfreezing", plan, unit, patience))
 
 
-@_with_settings
+@with_settings
 def chain_thaw(
     every: int | None = None, unit: str = "epochs", patience: int | None = None
 ) -> Adaptation:
@@ -151,7 +131,7 @@ def chain_thaw(
     return _checked(Adaptation("chain_thaw", plan, unit, patience))
 
 
-@_with_settings
+@with_settings
 def sequential_unfreezing(
     head_epochs: int | None = None, upper_epochs: int | None = None, patience: int | None = None
 ) -> Adaptation:
@@ -178,95 +158,7 @@ def sequential_unfreezing(
     return _checked(Adaptation("sequential_unfreezing", plan, patience=patience))
 
 
-@_with_settings
-def adapters(
-    kind: str = "bottleneck",
-    size: int = 64,
-    in_layers: Sequence[int] | None = None,
-    activation: str = "gelu",
-    operation: str = "dense",
-    train_embeddings: bool = False,
-    parallel: bool = False,
-) -> Adaptation:
-    """Adapters, the LayerNorms of their group, and the head; the other weights stay frozen.
-
-    Bottleneck adapters are two small networks in each layer (see `BottleneckAdapter`; native
-    transformers, ELMo), `projected_attention` is a narrow attention beside each layer (see
-    `ProjectedAttention`; BERT).
-
-    Args:
-        kind: "bottleneck" or "projected_attention", for which only `size` can be chosen.
-        size: width of the adapters, at least 1; 64 as in adapter-bert.
-        in_layers: numbers of the encoder's layers that get adapters, from 0; None: all.
-        activation: "gelu" (the encoder's own formula, as in adapter-bert) or "relu".
-        operation: "dense", or "convolution": the adapter also reads the two neighbours of each
-            position (not causal).
-        train_embeddings: whether the lowest group, the embeddings, is trained too, as in the
-            hands-on part of Ruder et al. 2019 (there of size 32, at ten times the learning rate).
-        parallel: bottleneck adapters beside each attention and feed-forward part, whose input they
-            read, in place of behind it (transformers).
-
-    Raises:
-        ConfigError: a value is out of range, or not one of this kind.
-
-    References: Houlsby et al. 2019, "Parameter-Efficient Transfer Learning for NLP"; Stickland and
-        Murray 2019, "BERT and PALs"; Ruder et al. 2019, "Transfer Learning in NLP" (tutorial); He
-        et al. 2022, "Towards a Unified View of Parameter-Efficient Transfer Learning".
-    """
-    if kind == BottleneckAdapters.kind:
-        added = BottleneckAdapters(size, in_layers, activation, operation, parallel)
-    elif kind != ProjectedAdapters.kind:
-        raise ConfigError(
-            f"kind: expected {BottleneckAdapters.kind} or {ProjectedAdapters.kind}, got {kind!r}"
-        )
-    elif (in_layers, activation, operation, parallel) != (None, "gelu", "dense", False):
-        raise ConfigError(
-            "kind: expected bottleneck for in_layers, activation, operation and parallel, got "
-            "projected_attention, which spans all layers; leave them out"
-        )
-    else:
-        added = ProjectedAdapters(size)
-    return _added("adapters", added, (HEAD,), with_lowest=train_embeddings)
-
-
-@_with_settings
-def lora(
-    rank: int = 8,
-    alpha: float = 16.0,
-    target: Sequence[str] = ("query", "value"),
-    in_layers: Sequence[int] | None = None,
-) -> Adaptation:
-    """LoRA's matrices and the head; the other weights, biases among them, stay frozen.
-
-    A kernel W becomes `W + (alpha / rank) A B` (transformers that run natively). An export holds
-    the sums, and nothing more.
-
-    Args:
-        rank: r, columns of A and rows of B, at least 1; 8 as in the RoBERTa runs of the paper.
-        alpha: above 0; the summand is scaled by alpha / rank.
-        target: some of query, key, value, attention_output, intermediate and output, each once;
-            query and value as in the paper.
-        in_layers: numbers of the transformer layers that get it, from 0; None: all.
-
-    Raises:
-        ConfigError: a value is out of range.
-
-    References: Hu et al. 2021, "LoRA".
-    """
-    return _added("lora", Lora(rank, alpha, target, in_layers), (HEAD,))
-
-
-def bitfit() -> Adaptation:
-    """The biases of the encoder, β of LayerNorms among them, new embeddings, and the head.
-
-    It adds no weights: all biases that the head reads become one group.
-
-    References: Ben Zaken et al. 2021, "BitFit".
-    """
-    return _added("bitfit", Biases(), (*NEW, HEAD))
-
-
-@_with_settings
+@with_settings
 def contrastive(iterations: int = 20) -> Adaptation:
     """The encoder on pairs of texts; after each epoch the head, in closed form, on its states.
 
@@ -287,23 +179,6 @@ def contrastive(iterations: int = 20) -> Adaptation:
         return [Phase(tuple(name for name in groups if name != HEAD))]
 
     return Adaptation("contrastive", plan, pairs=iterations)
-
-
-def _added(
-    name: str, added: Added, others: tuple[str, ...], with_lowest: bool = False
-) -> Adaptation:
-    """Trains the group of what is added, these others, and where asked the lowest."""
-
-    def plan(groups):
-        if added.group not in groups:
-            raise ConfigError(
-                f"adaptation: {name} needs an encoder with the group {added.group}, got one "
-                f"without; build_model(…, adaptation=ta.{name}()) gives it to a HubEncoder"
-            )
-        trained = (added.group, *others, *(groups[:1] if with_lowest else ()))
-        return [Phase(tuple(name for name in groups if name in trained))]
-
-    return Adaptation(name, plan, added=added)
 
 
 ADAPTATIONS: dict[str, Callable[..., Adaptation]] = {

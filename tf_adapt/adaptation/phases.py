@@ -6,8 +6,10 @@ phases; called with the groups and an epoch or step, it returns the trainable gr
 `tf_adapt.adaptation.unfreezing.Unfreezing` applies one to a model.
 """
 
+import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hub_modules.native.added.settings import (
@@ -126,3 +128,14 @@ class Adaptation:
         """The groups that are trainable in any phase, bottom to top."""
         trained = {name for phase in self.phases(groups) for name in phase.groups}
         return [name for name in groups if name in trained]
+
+
+def with_settings(make: Callable[..., Adaptation]) -> Callable[..., Adaptation]:
+    """A function of an adaptation that notes the arguments that it was called with."""
+
+    @functools.wraps(make)
+    def made(*args, **kwargs) -> Adaptation:
+        given = inspect.signature(make).bind(*args, **kwargs).arguments
+        return replace(make(*args, **kwargs), settings=dict(given))
+
+    return made

@@ -13,7 +13,8 @@ from tf_adapt.analysis.progress import shown
 from tf_adapt.analysis.sources import Source, encoders, read_source, source_data
 from tf_adapt.analysis.states import layer_numbers, pooled_states
 from tf_adapt.data.packing.prepare import prepare
-from tf_adapt.data.splits.read_splits import Splits, fingerprint
+from tf_adapt.data.splits.fingerprints import fingerprint
+from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.tasks.task import Task
 
 Targets = dict[str, np.ndarray]

@@ -24,7 +24,8 @@ from tf_adapt.commands.estimating import estimate
 from tf_adapt.commands.first_config import init
 from tf_adapt.commands.modules import encode, module
 from tf_adapt.commands.pooling import pool
-from tf_adapt.commands.runs import evaluate, export, fisher, predict, train
+from tf_adapt.commands.predicting import evaluate, predict
+from tf_adapt.commands.runs import export, fisher, train
 from tf_adapt.commands.serving import serve
 from tf_adapt.errors import ArtifactError, ConfigError, TfAdaptError
 from tf_adapt.printing.streams import is_of_output, open_streams, printable, quiet, was_closed

@@ -12,8 +12,9 @@ from tf_adapt.comparison.plan.sizes import known_sizes
 from tf_adapt.comparison.plan.students import check_students
 from tf_adapt.comparison.search.studies import check_installed
 from tf_adapt.config.data_sections import DatasetConfig, FoldConfig
+from tf_adapt.data.splits.fingerprints import fingerprint
 from tf_adapt.data.splits.label_warnings import MOST_WARNINGS, label_warnings
-from tf_adapt.data.splits.read_splits import Splits, fingerprint, load_splits
+from tf_adapt.data.splits.read_splits import Splits, load_splits
 from tf_adapt.data.splits.shifted import shifted_splits
 from tf_adapt.runs.finished_run import finished_run
 from tf_adapt.runs.slices import checked_members

@@ -37,12 +37,10 @@ from tf_adapt.data.splits.subsampling import missing_labels, part_of
 from tf_adapt.report.content import (
     BaselineScores,
     Content,
-    LackingLabels,
     ScoredItems,
-    SizedCell,
     Teacher,
 )
-from tf_adapt.report.scored_cells import TRAINED
+from tf_adapt.report.scored_cells import TRAINED, LackingLabels, SizedCell
 from tf_adapt.runs.finished_run import chain_in_words, module_in_words
 from tf_adapt.runs.slices import members_of
 from tf_adapt.tasks.kinds import metrics_of

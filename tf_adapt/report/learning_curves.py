@@ -4,7 +4,8 @@ from tf_adapt.printing import words
 from tf_adapt.printing.words import counted, visible
 from tf_adapt.report.blocks import Entry, Items, Paragraph, Picture, Section, Table, field_of
 from tf_adapt.report.cells import Ranked
-from tf_adapt.report.content import Content, CurvePoint, LearningCurves, SizedCell
+from tf_adapt.report.content import Content
+from tf_adapt.report.scored_cells import CurvePoint, LearningCurves, SizedCell
 
 HOW = (
     "The parts of train are drawn anew with each seed, the same for all cells; a larger part holds "

@@ -192,3 +192,63 @@ class ScoredCell:
     reliability: Reliability | None = None
     forgetting: Forgetting | None = None
     reads: str | None = None
+
+
+@dataclass(frozen=True)
+class SizedCell:
+    """A cell with one number of training examples, and the learning rate selected for it."""
+
+    learning_rate: float | None
+    results: SeedResults = field(metadata=INLINE)
+
+
+@dataclass(frozen=True)
+class LackingLabels:
+    """The number of seeds whose part of train lacks labels of train, and these labels."""
+
+    seeds: int
+    labels: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurvePoint:
+    """The cells with one number of training examples, and the test of tuning against freezing.
+
+    Attributes:
+        examples: the number.
+        cells: by id.
+        frozen, tuned: the best cell with a frozen encoder, and the best other one; None: none
+            trained.
+        difference: tuned − frozen.
+        p: p-value of the better one being ahead of every cell of the other group; None: untested.
+        p_in_order: the largest p of this and all larger numbers of examples, which are tested
+            from the largest down.
+        interval: of the difference, `[low, high]`, at the level of the interim analysis.
+        ahead: "tuning", "frozen", or None: not decided.
+    """
+
+    examples: int
+    cells: dict[str, SizedCell]
+    lacking: LackingLabels
+    frozen: str | None
+    tuned: str | None
+    difference: float | None = None
+    p: float | None = None
+    p_in_order: float | None = None
+    interval: list[float] | None = None
+    ahead: str | None = None
+
+
+@dataclass(frozen=True)
+class LearningCurves:
+    """Score against the number of training examples.
+
+    Attributes:
+        level: of the tests.
+        sentence: the number of examples from which on tuning is ahead; empty if a group is empty.
+        points: ascending in the number of examples.
+    """
+
+    level: float
+    sentence: str
+    points: list[CurvePoint]

@@ -23,7 +23,8 @@ from tf_adapt.data.slices import (
     with_overlap,
     with_words,
 )
-from tf_adapt.data.splits.read_splits import Splits, fingerprint
+from tf_adapt.data.splits.fingerprints import fingerprint
+from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.printing.words import counted
 from tf_adapt.runs import checkpoints

@@ -15,8 +15,13 @@ import numpy as np
 
 from tf_adapt.paper import FROZEN
 from tf_adapt.printing.words import listed
-from tf_adapt.report.content import CurvePoint, LackingLabels, LearningCurves, SizedCell
-from tf_adapt.report.scored_cells import ScoredCell
+from tf_adapt.report.scored_cells import (
+    CurvePoint,
+    LackingLabels,
+    LearningCurves,
+    ScoredCell,
+    SizedCell,
+)
 from tf_adapt.statistics.alpha_spending import level_of
 from tf_adapt.statistics.pairs import compare_pairs
 

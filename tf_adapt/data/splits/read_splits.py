@@ -1,8 +1,6 @@
 """All the data of one run: the splits of a config's `data` section, read and checked."""
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -166,14 +164,6 @@ def _texts(data) -> Splits:
         with_dev(examples, descriptions, str(data.train))
     name, memory = str(data.train), {"memory_mb": data.memory_mb}
     return Splits(name, data.kind, None, None, None, "IOB2", examples, descriptions, **memory)
-
-
-def fingerprint(examples: Iterable[Record | TaggedSentence]) -> str:
-    """SHA-256 of texts, labels, groups and documents in order, without file names."""
-    digest = hashlib.sha256()
-    for example in examples:
-        digest.update(json.dumps(example.content, ensure_ascii=True).encode("ascii") + b"\n")
-    return digest.hexdigest()
 
 
 def _known(data) -> Splits:

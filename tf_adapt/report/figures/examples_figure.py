@@ -9,8 +9,9 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from tf_adapt.printing import words
 from tf_adapt.report.cells import Ranked
-from tf_adapt.report.content import Content, CurvePoint
+from tf_adapt.report.content import Content
 from tf_adapt.report.figures.drawing import INK, WIDTH, colour_of, marker
+from tf_adapt.report.scored_cells import CurvePoint
 
 AXES, LINE, MARGIN = 2.5, 0.17, 0.62  # inches; LINE: a line of the legend
 LONGEST_LINE = 54  # characters in a line of the legend

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tf_adapt.config.reading import one_task
-from tf_adapt.data.splits.read_splits import Splits, fingerprint, load_splits
+from tf_adapt.data.splits.fingerprints import fingerprint
+from tf_adapt.data.splits.read_splits import Splits, load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.ensemble_folder import content_hash

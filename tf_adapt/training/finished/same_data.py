@@ -4,7 +4,8 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from tf_adapt.data.splits.read_splits import Splits, fingerprint
+from tf_adapt.data.splits.fingerprints import fingerprint
+from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import DataError, TfAdaptError
 from tf_adapt.runs import checkpoints
 

@@ -19,7 +19,8 @@ from tf_adapt.config.signal_sections import TeacherConfig
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.packing.prepare import prepare
 from tf_adapt.data.packing.prepared import PreparedData
-from tf_adapt.data.splits.read_splits import Splits, fingerprint
+from tf_adapt.data.splits.fingerprints import fingerprint
+from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.encoder.feature_lock import locked_entry
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.models.adapted_model import AdaptedModel
