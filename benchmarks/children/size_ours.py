@@ -29,7 +29,7 @@ def prepared(job: dict) -> Work:
     keras.utils.set_random_seed(0)
     folder, memory = Path(job["folder"]), job.get("memory_mb")
     limit = {} if memory is None else {"memory_mb": memory}
-    model = tiny_model(folder / f"module_{memory}", Path(job["vocabulary"]))
+    model = tiny_model(folder / f"module_{memory}_{job['pairs']}", Path(job["vocabulary"]))
 
     def run(turn):
         pairs = job["warm_up"] if turn is None else job["pairs"]

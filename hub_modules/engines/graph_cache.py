@@ -19,6 +19,7 @@ from hub_modules.errors import ArtifactError
 from hub_modules.storage.files import changed_part, describe, is_leftover, publish_folder
 from hub_modules.storage.json_files import Schema, read_json
 from hub_modules.storage.records import Description
+from hub_modules.storage.user_cache import user_cache
 
 log = logging.getLogger(__name__)
 
@@ -39,10 +40,8 @@ class _Record(Schema):
 
 def cache_folder() -> Path | None:
     """The folder of the converted graphs; None without a home folder."""
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    # By the XDG specification, a relative path is ignored.
-    folder = Path(cache if os.path.isabs(cache) else os.path.expanduser("~/.cache"))
-    return folder / "tf_adapt" / "openvino" if folder.is_absolute() else None
+    cache = user_cache()
+    return None if cache is None else cache / "openvino"
 
 
 def read_or_make(key: dict[str, Any], read: Callable, make: Callable, write: Callable) -> Any:

@@ -49,6 +49,17 @@ def make_config(tiny_bert):
     return make
 
 
+def test_data_on_disk_and_then_in_memory(make_config, tmp_path, monkeypatch):
+    config = make_config()
+    on_disk = make_config(data=config.data.model_dump() | {"memory_mb": 0})
+    whole, run = tmp_path / "whole", tmp_path / "run"
+    with monkeypatch.context() as patch:
+        keep_at(patch, 4, run)
+        train(on_disk, whole)
+    train(config, run)
+    assert_same_results(run, whole)
+
+
 def test_a_start_a_penalty_and_heads_of_slices(make_config, finished_run, tmp_path, monkeypatch):
     start, whole, run = (tmp_path / name for name in ("start", "whole", "run"))
     shutil.copytree(finished_run(), start)

@@ -8,9 +8,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from hub_modules.storage.user_cache import user_cache
 from tf_adapt.errors import ArtifactError
-
-FOLDER = Path("~/.cache/tf_adapt")
 
 
 class UnnamedFile:
@@ -25,7 +24,7 @@ class UnnamedFile:
 
     def __init__(self):
         self.size = 0
-        self._folder = Path(os.environ.get("TMPDIR") or FOLDER.expanduser())
+        self._folder = Path(os.environ.get("TMPDIR") or user_cache() or tempfile.gettempdir())
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._file = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115
