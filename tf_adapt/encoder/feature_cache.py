@@ -22,7 +22,7 @@ from hub_modules.engines.names import TENSORFLOW, package_versions
 from hub_modules.families import FAMILIES
 from hub_modules.native.inference_graph import InferenceGraph
 from tf_adapt.data.packing.prepared import PreparedData
-from tf_adapt.data.stored.tokens import content
+from tf_adapt.data.stored.tokens import token_bytes
 from tf_adapt.encoder.feature_arrays import (
     Features,
     Rows,
@@ -185,7 +185,7 @@ def feature_key(
     # The lengths decide which texts are in which shard; of a pair they are those of both texts.
     digest = hashlib.sha256(prepared.lengths.astype("<i8").tobytes())
     windows = [] if prepared.windows is None else [prepared.windows]
-    for part in itertools.chain.from_iterable(map(content, [*segments, *windows])):
+    for part in itertools.chain.from_iterable(map(token_bytes, [*segments, *windows])):
         digest.update(part)
     # Only where it is another: what TensorFlow computed before stays valid.
     other = {}

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from hub_modules.native.given_states import states_key
 from tf_adapt.data.packing.prepared import PreparedData
-from tf_adapt.data.stored.tokens import count
+from tf_adapt.data.stored.tokens import token_count
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.layers.head_inputs import HeadInputs
 from tf_adapt.layers.texts import row_vectors
@@ -114,7 +114,7 @@ def megabytes(
     texts, tokens = len(prepared.lengths), int(prepared.lengths.sum())
     if not prepared.joint:
         special = encoder.preprocessor.special_tokens(1) * texts
-        tokens = special + max(map(count, prepared.segments))
+        tokens = special + max(map(token_count, prepared.segments))
     numbers = 0
     for part in parts:
         added = 0 if part.key in ("states", "pooled") else encoder.native.boundary_positions

@@ -11,7 +11,7 @@ import tensorflow as tf
 from tf_adapt.data.batches import epoch_batches, prepare, sorted_batches
 from tf_adapt.data.formats import Record, read_csv, read_jsonl, read_tsv
 from tf_adapt.data.stored.sequences import BLOCK, OnDisk, at, places_in, stored
-from tf_adapt.data.stored.tokens import TokensOnDisk, TokenWriter, content, count, rows_at
+from tf_adapt.data.stored.tokens import TokensOnDisk, TokenWriter, rows_at, token_bytes, token_count
 from tf_adapt.data.stored.unnamed_file import UnnamedFile
 from tf_adapt.errors import ArtifactError
 from tf_adapt.tasks.task import Task
@@ -88,8 +88,8 @@ def test_batches_have_the_same_bits(request, name):
     assert in_memory.truncated == on_disk.truncated > 0
     assert all(isinstance(segment, TokensOnDisk) for segment in on_disk.segments)
     for one, other in zip(in_memory.segments, on_disk.segments, strict=True):
-        assert count(one) == count(other)
-        assert b"".join(content(one)) == b"".join(content(other))
+        assert token_count(one) == token_count(other)
+        assert b"".join(token_bytes(one)) == b"".join(token_bytes(other))
     for make in (
         lambda prepared: epoch_batches(prepared, 16, seed=3, epoch=1),
         lambda prepared: epoch_batches(prepared, 16, seed=3, epoch=1, skip=5),
@@ -111,7 +111,7 @@ def test_rows_without_tokens(rows):
     assert rows_at(tokens, tf.range(len(rows))).to_list() == rows
     assert rows_at(tokens, tf.constant([len(rows) - 1, 0])).to_list() == [rows[-1], rows[0]]
     whole = tf.ragged.constant(rows, dtype, row_splits_dtype=tf.int64)
-    assert b"".join(content(tokens)) == b"".join(content(whole))
+    assert b"".join(token_bytes(tokens)) == b"".join(token_bytes(whole))
 
 
 def test_a_full_disk_is_named(monkeypatch):

@@ -117,14 +117,14 @@ def rows_at(tokens: Tokens, index: tf.Tensor) -> tf.RaggedTensor:
     return tokens.rows(index) if isinstance(tokens, TokensOnDisk) else tf.gather(tokens, index)
 
 
-def count(tokens: Tokens) -> int:
+def token_count(tokens: Tokens) -> int:
     """The number of all tokens."""
     if isinstance(tokens, TokensOnDisk):
         return int(tokens.row_splits[-1])
     return int(tf.size(tokens.flat_values))
 
 
-def content(tokens: Tokens) -> Iterator[bytes]:
+def token_bytes(tokens: Tokens) -> Iterator[bytes]:
     """What a digest of tokens is made of, the same in memory and on disk.
 
     Of the tokens and of each level of rows their shape and their bytes.
