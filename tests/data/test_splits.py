@@ -12,6 +12,7 @@ from tf_adapt.data.datasets import read_file
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.own_files import recognised
 from tf_adapt.data.packing.prepare import task_of
+from tf_adapt.data.splits import equal_splits
 from tf_adapt.data.splits.cut import cut_off
 from tf_adapt.data.splits.fingerprints import fingerprint
 from tf_adapt.data.splits.kinds import KINDS
@@ -537,3 +538,12 @@ def test_a_part_depends_on_no_order():
         moved = {place: digests[number] for place, number in enumerate(order)}
         again = evenly_picked(np.arange(8), moved, turned, 3)
         assert {order[place] for place in again} == picked
+
+
+def test_the_texts_of_a_split_are_hashed_once(monkeypatch):
+    hashed = []
+    digests = equal_splits.digests
+    monkeypatch.setattr(equal_splits, "digests", lambda some: hashed.append(1) or digests(some))
+    names = ("train", "dev", "test", "shifted/a", "shifted/b")
+    equal_splits.check_distinct({name: [Record(f"{name} {n}") for n in "ab"] for name in names})
+    assert len(hashed) == len(names)
