@@ -1,7 +1,6 @@
 """What is on disk, beside the same in memory: equal values, equal bits, nothing left behind."""
 
 import os
-import pickle
 from itertools import chain
 
 import numpy as np
@@ -53,10 +52,7 @@ def test_a_sequence_on_disk_is_the_list(total):
 
 def test_the_limit_is_that_of_what_is_written():
     values = records(10 * BLOCK)
-    size = sum(
-        len(pickle.dumps(values[start : start + BLOCK], pickle.HIGHEST_PROTOCOL))
-        for start in range(0, len(values), BLOCK)
-    )
+    size = stored(values, 0)._file.size
     assert stored(values, size / 1e6) is not values
     assert isinstance(stored(values, size / 1e6), list)
     assert isinstance(stored(values, (size - 1) / 1e6), OnDisk)

@@ -1,5 +1,8 @@
 """Examples, or lines, as a list; on disk where they are too many."""
 
+import dataclasses
+import functools
+import io
 import itertools
 import pickle
 from array import array
@@ -67,7 +70,7 @@ def stored(values: Iterable, memory_mb: float) -> Sequence:
     rest, kept, size = iter(values), [], 0
     while block := list(itertools.islice(rest, BLOCK)):
         kept += block
-        size += len(pickle.dumps(block, pickle.HIGHEST_PROTOCOL))
+        size += len(_pickled(block))
         if size > memory_mb * 1e6:
             return _written(itertools.chain(kept, rest))
     return kept
@@ -90,10 +93,31 @@ def _names(values: Sequence) -> Iterable[int]:
     return values.places if isinstance(values, OnDisk) else map(id, values)
 
 
+class _Pickler(pickle.Pickler):
+    """Writes dataclasses as their arguments: faster than attribute by attribute."""
+
+    def reducer_override(self, value: object) -> Any:
+        """The class and the arguments of an example."""
+        if not dataclasses.is_dataclass(type(value)):
+            return NotImplemented
+        return type(value), tuple(getattr(value, name) for name in _arguments(type(value)))
+
+
+@functools.cache
+def _arguments(of_class: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(of_class))
+
+
+def _pickled(block: list) -> bytes:
+    content = io.BytesIO()
+    _Pickler(content, pickle.HIGHEST_PROTOCOL).dump(block)
+    return content.getvalue()
+
+
 def _written(values: Iterable) -> OnDisk:
     rest, file, ends, count = iter(values), UnnamedFile(), array("q", [0]), 0
     while block := list(itertools.islice(rest, BLOCK)):
-        file.append(pickle.dumps(block, pickle.HIGHEST_PROTOCOL))
+        file.append(_pickled(block))
         ends.append(file.size)
         count += len(block)
     return OnDisk(file, ends, range(count))
