@@ -244,8 +244,21 @@ class TransformerBlock(ArgumentsInConfig, keras.layers.Layer):
             norm.build(states)
 
     def call(self, states, mask, added=None, training=None):
-        attended = as_rows(self.attention(states, mask, training=training))
-        states = as_rows(states)
+        attended = self.attention(states, mask, training=training)
+        return self._above_attention(states, attended, mask, added, training)
+
+    def first(self, states, mask):
+        """The first position of a call in inference mode: `[batch, 1, width]`.
+
+        Without adapters that are convolutions, which read its neighbours.
+        """
+        first, keys_and_values = states[:, :1], self.attention.keys_and_values(states)
+        attended = self.attention.attend(first, *keys_and_values, mask, training=False)
+        return self._above_attention(first, attended, mask)
+
+    def _above_attention(self, states, attended, mask, added=None, training=False):
+        shape = ops.shape(states)
+        attended, states = as_rows(attended), as_rows(states)
         attended = self.attention_output_dropout(attended, training=training)
         if self.attention_adapter is not None:
             attended = self._adapted(self.attention_adapter, attended, states, mask)
@@ -257,7 +270,7 @@ class TransformerBlock(ArgumentsInConfig, keras.layers.Layer):
         if added is not None:
             inner += as_rows(added)
         states = self.output_layer_norm(states + inner)
-        return ops.reshape(states, (*ops.shape(mask), self.width))
+        return ops.reshape(states, shape)
 
     def _adapted(self, adapter, rows, read, mask):
         """Rows behind their adapter; `read`: the rows that they were computed of."""

@@ -24,6 +24,7 @@ from hub_modules.native.added.settings import (
 from hub_modules.native.arguments import ArgumentsInConfig
 from hub_modules.native.given_states import given_states, perturbed
 from hub_modules.native.kernels.activations import ACTIVATIONS
+from hub_modules.native.kernels.pooled_alone import is_pooled_alone
 from hub_modules.native.kernels.recomputation import recomputed
 from hub_modules.native.weights import is_trainable, weights_by_name
 
@@ -206,8 +207,18 @@ class TransformerEncoder(ArgumentsInConfig, keras.layers.Layer):
     def encoded(self, inputs: dict, training, **options) -> dict:
         """The outputs of a call; `options` are those of `states_up_to`."""
         mask = ops.cast(inputs["input_mask"], "bool")
-        layers, frozen = self.states_up_to(inputs, mask, self.num_layers, training, **options)
+        if is_pooled_alone() and self.pools_first:
+            layers, frozen = self.states_up_to(inputs, mask, self.num_layers - 1, training=False)
+            layers.append(self.blocks[-1].first(layers[-1], self.visible(mask)))
+        else:
+            layers, frozen = self.states_up_to(inputs, mask, self.num_layers, training, **options)
         return {"layers": layers, "mask": mask, "pooled": self.pooled(layers[-1], mask, frozen)}
+
+    @property
+    def pools_first(self) -> bool:
+        """Whether the pooled vector depends on the first position of the top layer alone."""
+        has_dense = getattr(self.added, "operation", None) == "dense"
+        return self.pooler is not None and (has_dense or isinstance(self.added, Lora | None))
 
     def pooled(self, top, mask, frozen: bool):
         """`[batch, width]` from the top states; `frozen` says that all layers are."""

@@ -10,10 +10,15 @@ from tf_adapt.errors import ArtifactError
 from tf_adapt.light.characters import WordsWithPlaces
 from tf_adapt.light.layout import LOGITS, WEIGHTS, Model
 from tf_adapt.light.readers import READERS
-from tf_adapt.light.rows import Tokens, fitted, fitted_words, parts_of, window_around
+from tf_adapt.light.rows import (
+    Tokens,
+    batches,
+    fitted,
+    fitted_words,
+    parts_of,
+    window_around,
+)
 
-# Most rows of one call: its memory is that of the longest row, as often.
-BATCH_SIZE = 32
 # Of a row: the inputs that are not of its tokens alone.
 _PLACES = ("first_piece", "last_piece")
 
@@ -112,10 +117,8 @@ class LightEngine:
                 token of each word, counted from the beginning of the last segment.
         """
         lengths = [sum(map(len, row["a"])) for row in rows]
-        order = np.argsort(lengths, kind="stable")
         logits: list[np.ndarray] = [np.zeros(0)] * len(rows)
-        for start in range(0, len(rows), BATCH_SIZE):
-            batch = order[start : start + BATCH_SIZE]
+        for batch in batches(lengths):
             computed = self._graph(self._packed([rows[number] for number in batch]))[LOGITS]
             for number, values in zip(batch, computed, strict=True):
                 logits[number] = values

@@ -7,6 +7,9 @@ from tf_adapt.errors import DataError
 Tokens = Sequence  # ids of pieces, or words in bytes
 Words = Sequence[Tokens]  # of a sentence
 
+# Of one call of a graph, padding included: MiniLM holds 17 kB for a token.
+MOST_ROWS, MOST_TOKENS = 32, 2048
+
 
 def check_length(
     lengths: Sequence[int], limit: int, what: str, unit: str = "tokens", may_be_cut: bool = True
@@ -80,3 +83,16 @@ def window_around(words: Words, part: slice, limit: int) -> tuple[Tokens, int]:
     left = min(start, max(extra // 2, extra - after))
     right = min(after, extra - left)
     return tokens[start - left : end + right], left
+
+
+def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """The numbers of rows of such lengths, those of like length together."""
+    batch: list[int] = []
+    for number in sorted(range(len(lengths)), key=lengths.__getitem__):
+        tokens = (len(batch) + 1) * lengths[number]
+        if batch and (len(batch) == MOST_ROWS or tokens > MOST_TOKENS):
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from hub_modules.native.kernels.convertible import is_convertible
 from hub_modules.native.kernels.custom_gradients import custom_gradient
 
 
@@ -32,8 +33,10 @@ def _with_gradient(epsilon: float):
     @custom_gradient
     def normalized(states, gamma, beta):
         centered = states - _mean(states)
-        inverse = ops.rsqrt(_mean(ops.square(centered)) + epsilon)
-        normal = centered * inverse
+        variance = _mean(ops.square(centered)) + epsilon
+        inverse = ops.rsqrt(variance)
+        # OpenVINO makes one operation of a quotient over a list of axes.
+        normal = centered / ops.sqrt(variance) if is_convertible() else centered * inverse
 
         def gradient(*arguments, upstream=None):
             upstream = arguments[0] if upstream is None else upstream
@@ -49,4 +52,4 @@ def _with_gradient(epsilon: float):
 
 
 def _mean(states):
-    return ops.mean(states, axis=-1, keepdims=True)
+    return ops.mean(states, axis=(-1,), keepdims=True)

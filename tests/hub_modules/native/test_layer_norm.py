@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from hub_modules.native.kernels.convertible import convertible_operations
 from hub_modules.native.kernels.layer_norm import LayerNorm
 
 
@@ -61,3 +62,9 @@ def test_compiled_by_xla():
     compiled = tf.function(run, jit_compile=True)(layers[0], *numbers)
     for one, other in zip(compiled, run(layers[0], *numbers), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_convertible_operations_give_the_same_numbers():
+    (layer, theirs), states, _ = both((2, 3, 8))
+    with convertible_operations():
+        np.testing.assert_allclose(layer(states), theirs(states), rtol=1e-5, atol=1e-5)

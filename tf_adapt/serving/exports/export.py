@@ -21,11 +21,14 @@ from hub_modules.programs.trusted import remember
 from hub_modules.storage.files import publish_folder
 from tf_adapt.data.packing.prepare import check_document_context, checked_limit
 from tf_adapt.data.packing.prepared import Limits
-from tf_adapt.encoder.hub_encoder import computed_by_tensorflow
 from tf_adapt.layers.head_inputs import head_inputs_of
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.kinds import refuse_language_model
-from tf_adapt.serving.exports.export_parts import parts_that_are_read, read_of
+from tf_adapt.serving.exports.export_parts import (
+    parts_that_are_read,
+    read_of,
+    traced_for_serving,
+)
 from tf_adapt.serving.exports.kinds import KINDS
 from tf_adapt.serving.exports.model_card import CARD, plain_card
 from tf_adapt.serving.kinds import KINDS as ANSWERS
@@ -237,12 +240,11 @@ class ModelFromText:
 
     def encoded(self, inputs: dict) -> dict:
         """The encoder outputs that the head reads, for the inputs of one text column."""
-        encoder = self._model.encoder
-        with computed_by_tensorflow(encoder), given_values(self._given):
+        with traced_for_serving(self._model), given_values(self._given):
             return read_of(self.read, self._model.encoded(inputs, training=False), inputs)
 
     def answered(self, packed: dict, texts: list | tf.RaggedTensor) -> dict:
         """The predictions from what `packed` returned; the encoder's outputs may be among it."""
-        with computed_by_tensorflow(self._model.encoder), given_values(self._given):
+        with traced_for_serving(self._model), given_values(self._given):
             answers = self._model.predictions(packed["inputs"])
         return KINDS[self.task.kind].of_texts(answers, packed, texts)

@@ -3,19 +3,32 @@
 The second holds numbers alone, so that another engine can compute it.
 """
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tensorflow as tf
 
 from hub_modules.engines.names import TENSORFLOW
 from hub_modules.engines.openvino_graph import OpenVinoGraph
+from hub_modules.native.kernels.pooled_alone import pooled_alone
 from tf_adapt.encoder.feature_parts import FeaturePart, parts_of
-from tf_adapt.encoder.hub_encoder import HubEncoder, is_convertible
+from tf_adapt.encoder.hub_encoder import HubEncoder, computed_by_tensorflow, is_convertible
 from tf_adapt.errors import ConfigError
-from tf_adapt.layers.head_inputs import HeadInputs
+from tf_adapt.layers.head_inputs import POOLED, HeadInputs, head_inputs_of
+from tf_adapt.models.adapted_model import AdaptedModel
 
 _NAMES = ("pack", "encode", "answer")
+
+
+@contextlib.contextmanager
+def traced_for_serving(model: AdaptedModel) -> Iterator[None]:
+    """Calls of a model inside are TensorFlow's, and compute no more than its head reads."""
+    encoder = model.encoder
+    pooled = head_inputs_of(model.head) == POOLED
+    alone = pooled and encoder.pooling is None and encoder.long is None
+    with computed_by_tensorflow(encoder), pooled_alone() if alone else contextlib.nullcontext():
+        yield
 
 
 def parts_that_are_read(encoder: HubEncoder, head_inputs: HeadInputs) -> list[FeaturePart] | None:

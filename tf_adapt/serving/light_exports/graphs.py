@@ -9,11 +9,12 @@ from hub_modules.engines.openvino_graph import converted
 from hub_modules.native.added.lora import merged
 from hub_modules.native.added.settings import TaskAttention
 from hub_modules.native.kernels.convertible import convertible_operations
-from tf_adapt.encoder.hub_encoder import HubEncoder, computed_by_tensorflow
+from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.light.layout import LOGITS
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.kinds import KINDS
+from tf_adapt.serving.exports.export_parts import traced_for_serving
 
 FAMILIES_TAKEN = ("bert", "elmo", "causal", "mpnet")
 # The inputs of an encoder and of a head; others are read after the head.
@@ -60,7 +61,7 @@ def graph_of(model: AdaptedModel) -> Any:
         ConfigError: OpenVINO cannot convert it.
     """
     encoder = model.encoder
-    with merged(encoder), computed_by_tensorflow(encoder), convertible_operations():
+    with merged(encoder), traced_for_serving(model), convertible_operations():
         return converted(f"the model on {encoder.handle}", _concrete(model))
 
 
