@@ -203,6 +203,19 @@ def test_several_tasks_have_the_encoder_once(tiny_bert, tmp_path):
         assert_equal_answers(light.answer(columns, name), expected)
 
 
+@needs_int8
+def test_several_tasks_have_the_encoder_in_8_bits_once(tiny_bert, tmp_path):
+    model = model_of(tiny_bert, ta.Task("classification", labels=LABELS))
+    sizes = []
+    for names in (["one"], ["one", "two"]):
+        served = {
+            name if len(names) > 1 else "serving_default": ServedTask(model) for name in names
+        }
+        folder = export_light(served, tmp_path / str(len(names)), "A SavedModel:", "int8")
+        sizes.append((folder / WEIGHTS).stat().st_size)
+    assert sizes[1] < 1.05 * sizes[0]
+
+
 @pytest.mark.parametrize("precision", ["bfloat16", pytest.param("int8", marks=needs_int8)])
 def test_lower_precisions_are_near(precision, asked, whole, tiny_bert, tmp_path):
     texts = ["Ann lives here .", "what is it"]

@@ -95,8 +95,8 @@ def train(
     type=click.Choice(("float32", "bfloat16", "int8")),
     default="float32",
     show_default=True,
-    help="In which the model of one RUN computes (int8, for openvino: its weights are rounded to 8 "
-    "bits).",
+    help="In which the model of one RUN computes; int8, for openvino, also of several: weights "
+    "rounded to 8 bits.",
 )
 @click.option(
     "--calibrate",
@@ -124,14 +124,13 @@ def export(
             "else export them one by one"
         )
     lower = None if precision == "float32" else precision
-    for name, given in (("--precision", lower), ("--calibrate", calibrate)):
-        if shared_encoder and given:
-            raise click.UsageError(f"{name} is for one run: leave out one of the two options")
+    if shared_encoder and calibrate:
+        raise click.UsageError("--calibrate is for one run: leave out one of the two options")
     start_tensorflow()
     from tf_adapt.training.finished.run_export import export_run, export_runs
 
     folder = (
-        export_runs(runs, out, trust, file_format)
+        export_runs(runs, out, trust, file_format, lower)
         if shared_encoder
         else export_run(runs[0], out, trust, lower, calibrate, file_format)
     )

@@ -23,7 +23,7 @@ from tf_adapt.serving.exports.shared_export import ServedTask, check_shared
 from tf_adapt.serving.light_exports.export import INT8
 from tf_adapt.training.ensembles.load_ensemble import loaded_ensemble
 from tf_adapt.training.finished.calibrated import calibrate
-from tf_adapt.training.finished.export_formats import FORMATS
+from tf_adapt.training.finished.export_formats import FORMATS, Format
 from tf_adapt.training.finished.load_run import loaded_tasks
 from tf_adapt.training.finished.run_cards import run_card
 from tf_adapt.training.resolving import compiled_model
@@ -53,12 +53,7 @@ def export_run(
         ConfigError: the run is a language model, or half precision or calibration is not for it;
             as `export_light`.
     """
-    write = FORMATS[file_format]
-    if precision not in (None, *write.precisions):
-        raise ConfigError(
-            f"precision: expected {' or '.join(write.precisions)}, or none, for the format "
-            f"{file_format}, got {precision}; choose one of them, or another --format"
-        )
+    write = _format(file_format, precision)
     if is_ensemble(Path(run)):
         if precision is not None:
             raise ConfigError(
@@ -83,6 +78,16 @@ def export_run(
     return write.tasks(served, next_version(folder), card, precision)
 
 
+def _format(name: str, precision: str | None) -> Format:
+    write = FORMATS[name]
+    if precision not in (None, *write.precisions):
+        raise ConfigError(
+            f"precision: expected {' or '.join(write.precisions)}, or none, for the format "
+            f"{name}, got {precision}; choose one of them, or another --format"
+        )
+    return write
+
+
 def _tasks_card(tasks: dict[str, ServedTask]) -> str:
     return shared_card({name: task.model.task.kind for name, task in tasks.items()})
 
@@ -99,18 +104,26 @@ def export_runs(
     folder: str | os.PathLike,
     trust: bool = False,
     file_format: str = "savedmodel",
+    precision: str | None = None,
 ) -> Path:
     """Exports runs on one encoder to the next numbered folder under `folder`; returns it.
 
     Args:
         runs: each a run folder, whose name is its signature's, or NAME=FOLDER.
         file_format: a key of `FORMATS`.
+        precision: "int8", in which the weights of a light export are; None: float32.
 
     Raises:
         ArtifactError: as `load_run` and `export`.
         ConfigError: two runs have one name, or a run several tasks; or as
             `export_shared`, `export_light`.
     """
+    write = _format(file_format, precision)
+    if precision not in (None, INT8):
+        raise ConfigError(
+            f"precision: expected {INT8}, or none, for several runs, got {precision}; export them "
+            "one by one"
+        )
     tasks = {}
     for given in map(os.fspath, runs):
         name, _, path = given.rpartition("=") if not Path(given).is_dir() else ("", "", given)
@@ -128,7 +141,7 @@ def export_runs(
             )
         tasks[name] = served[None]
     check_shared(tasks)
-    return FORMATS[file_format].tasks(tasks, next_version(folder), _tasks_card(tasks), None)
+    return write.tasks(tasks, next_version(folder), _tasks_card(tasks), precision)
 
 
 def _served_tasks(run: str | os.PathLike, trust: bool) -> dict[str | None, ServedTask]:
