@@ -13,31 +13,50 @@ ABOUT = (
     "through optimum). One text a call (the median call, and the 99th percentile of the calls), "
     "and many in batches of 32."
 )
+# Ratios to transformers by hand, and in OpenVINO.
+Goals = tuple[float, float]
 PRECISIONS = {None: 1e-4, "bfloat16": 0.02}
 # (title, texts a call, percentile of the calls)
-WORK = (("one text", 1, None), ("one text, slow calls", 1, 99), ("batches of 32", 32, None))
+Work = tuple[str, int, int | None]
+WORK: tuple[Work, ...] = (
+    ("one text", 1, None),
+    ("one text, slow calls", 1, 99),
+    ("batches of 32", 32, None),
+)
 
 
 def measurements(settings: Settings) -> Iterator[Measurement]:
     """One text and batches, in both precisions."""
-    texts = settings.sst2()
     for precision, tolerance in PRECISIONS.items():
-        for title, batch_size, percentile in WORK:
-            count = settings.of(200 if batch_size == 1 else 1024, 8)
-            yield Measurement(
-                f"{title}, {precision or 'float32'}",
-                contestants(settings, tolerance),
-                job=job_of(settings, precision, texts[:count], batch_size),
-                rounds=settings.rounds(),
-                calls=count if batch_size == 1 else 1,
-                percentile=percentile,
-                compared="the scores of all texts",
-                unit="texts",
-                at_least={
-                    "transformers by hand": 2.0 if batch_size == 1 else 1.0,
-                    "transformers, OpenVINO": 1.0,
-                },
-            )
+        everybody = contestants(settings, tolerance)
+        for work in WORK:
+            yield measurement(settings, precision, work, everybody, (2.0, 1.0), (1.0, 1.0))
+
+
+def measurement(
+    settings: Settings,
+    precision: str | None,
+    work: Work,
+    everybody: list[Contestant],
+    one_text: Goals,
+    batches: Goals,
+    rounds: int = 5,
+) -> Measurement:
+    """One work of `WORK`; `one_text` and `batches` are its goals by size of the batch."""
+    title, batch_size, percentile = work
+    count = settings.of(200 if batch_size == 1 else 1024, 8)
+    goals = one_text if batch_size == 1 else batches
+    return Measurement(
+        f"{title}, {precision or 'float32'}",
+        everybody,
+        job=job_of(settings, precision, settings.sst2()[:count], batch_size),
+        rounds=settings.rounds(rounds),
+        calls=count if batch_size == 1 else 1,
+        percentile=percentile,
+        compared="the scores of all texts",
+        unit="texts",
+        at_least=dict(zip(("transformers by hand", "transformers, OpenVINO"), goals, strict=True)),
+    )
 
 
 def contestants(settings: Settings, tolerance: float) -> list[Contestant]:
@@ -65,11 +84,13 @@ def contestants(settings: Settings, tolerance: float) -> list[Contestant]:
             {"pipeline": False},
             tolerance=tolerance,
         ),
-        Contestant(
-            "transformers, OpenVINO",
-            "serve_optimum.py",
-            "optimum",
-            {"folder": str(settings.work / "optimum")},
-            tolerance=tolerance,
-        ),
+        optimum(settings, tolerance),
     ]
+
+
+def optimum(settings: Settings, tolerance: float) -> Contestant:
+    """transformers' tokenizer and model by hand, in OpenVINO."""
+    job = {"folder": str(settings.work / "optimum")}
+    return Contestant(
+        "transformers, OpenVINO", "serve_optimum.py", "optimum", job, tolerance=tolerance
+    )

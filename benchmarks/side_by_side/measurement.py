@@ -44,6 +44,7 @@ class Measurement:
         unit: what `amount` of a child's answer counts, as "tokens".
         at_least: the ratio to reach, by contestant.
         at_most: seconds that the first contestant may take.
+        at_most_mb: megabytes that it may hold.
     """
 
     work: str
@@ -57,3 +58,4 @@ class Measurement:
     unit: str = ""
     at_least: dict[str, float] = field(default_factory=dict)
     at_most: float | None = None
+    at_most_mb: float | None = None

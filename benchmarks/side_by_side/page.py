@@ -109,9 +109,12 @@ def _difference(measurements: list[dict], name: str) -> str:
 def _target(measurement: dict, name: str) -> str:
     if name in measurement["at_least"]:
         return f"≥ {measurement['at_least'][name]:g}"
-    is_first = name == measurement["contestants"][0]["name"]
-    limit = measurement["at_most"] if is_first else None
-    return "" if limit is None else f"< {limit:g} s"
+    if name != measurement["contestants"][0]["name"]:
+        return ""
+    limits = (("<", measurement["at_most"], "s"), ("≤", measurement.get("at_most_mb"), "MB"))
+    return ", ".join(
+        f"{sign} {limit:g} {unit}" for sign, limit, unit in limits if limit is not None
+    )
 
 
 def _title(measurement: dict) -> str:

@@ -46,10 +46,11 @@ def reached(measurement: dict[str, Any], contestant: dict[str, Any]) -> bool | N
     """Whether the contestant's numbers are what they should be; None where nothing is asked."""
     ours = measurement["contestants"][0]
     if contestant is ours:
-        limit = measurement["at_most"]
-        if limit is None or not ours["seconds"]:
+        limits = measurement["at_most"], measurement.get("at_most_mb")
+        if limits == (None, None) or not ours["seconds"]:
             return None
-        return median(ours["seconds"]) < limit
+        seconds, megabytes = (float("inf") if limit is None else limit for limit in limits)
+        return median(ours["seconds"]) < seconds and ours["peak_mb"] <= megabytes
     wanted = measurement["at_least"].get(contestant["name"])
     found = ratios(contestant["seconds"], ours["seconds"])
     if wanted is None or not found:

@@ -55,6 +55,7 @@ def measured(measurement: Measurement, folder: Path, say: Callable[[str], None])
         "unit",
         "at_least",
         "at_most",
+        "at_most_mb",
     )
     return {name: asdict(measurement)[name] for name in kept} | {"contestants": results}
 

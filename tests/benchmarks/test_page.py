@@ -64,6 +64,11 @@ def test_a_table_by_pencil():
     ]
 
 
+def test_a_bound_on_memory():
+    lines = table({"a chip": measurement(contestant("ours", [1.0]), at_most=1.5, at_most_mb=500.0)})
+    assert cells(lines[-1]) == ["ours", "1 s (1 s to 1 s), 512 MB, **missed**", "< 1.5 s, ≤ 500 MB"]
+
+
 def test_a_failure_stands_where_its_time_would():
     broken = contestant("theirs", [], failure="not installed: pip install x", peak_mb=None)
     lines = table({"a chip": measurement(contestant("ours", [1.0]), broken)})
