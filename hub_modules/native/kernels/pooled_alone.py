@@ -10,8 +10,8 @@ _chosen = contextvars.ContextVar("pooled_alone", default=False)
 @contextlib.contextmanager
 def pooled_alone() -> Iterator[None]:
     """Encoders called inside, in inference mode, compute only what their pooled vector needs: of
-    the top layer the first position. It is the same up to rounding, with a tenth to a sixth less
-    work; the top hidden states are `[batch, 1, width]`."""
+    the top layer the first position. It is the same up to rounding; the top hidden states are
+    `[batch, 1, width]`."""
     token = _chosen.set(True)
     try:
         yield
