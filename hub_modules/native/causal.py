@@ -1,5 +1,7 @@
 """GPT-2 as a Keras layer that returns the hidden states of all layers; any part can be frozen."""
 
+from collections.abc import Callable, Sequence
+
 import keras
 import tensorflow as tf
 from keras import ops
@@ -8,6 +10,7 @@ from hub_modules.native.causal_block import CausalBlock
 from hub_modules.native.causal_embeddings import CausalEmbeddings
 from hub_modules.native.kernels.layer_norm import LayerNorm
 from hub_modules.native.transformer_encoder import TransformerEncoder
+from hub_modules.native.weights import is_trainable
 
 
 @keras.saving.register_keras_serializable("hub_modules")
@@ -103,8 +106,19 @@ class CausalEncoder(TransformerEncoder):
         mask = ops.cast(inputs["input_mask"], "bool")
         return self.logits(last_states(states, mask)), cache
 
-    def states_after(self, inputs: dict, cache: dict | None = None) -> tuple:
-        """As `step`, but the top states of `inputs`, `[batch, time, width]`, in place of logits."""
+    def states_after(
+        self,
+        inputs: dict,
+        cache: dict | None = None,
+        between: Sequence[Callable] | None = None,
+        training=False,
+    ) -> tuple:
+        """As `step`, but the top states of `inputs`, `[batch, time, width]`, in place of logits.
+
+        Args:
+            between: of each layer what is between its two parts: see `CausalBlock`.
+            training: whether there is dropout, in layers with trainable weights.
+        """
         mask = ops.cast(inputs["input_mask"], "bool")
         cache = self._empty_cache(ops.shape(mask)[0]) if cache is None else cache
         before = ops.shape(cache["mask"])[1]
@@ -112,11 +126,16 @@ class CausalEncoder(TransformerEncoder):
         positions = ops.maximum(ops.cumsum(ops.cast(seen, "int32"), axis=1) - 1, 0)[:, before:]
         visible = _not_later(seen, before)
         states = self.embeddings(
-            inputs["input_word_ids"], positions, inputs.get("input_type_ids"), training=False
+            inputs["input_word_ids"],
+            positions,
+            inputs.get("input_type_ids"),
+            training=training and is_trainable(self.embeddings),
         )
         past = []
-        for block, block_past in zip(self.blocks, cache["past"], strict=True):
-            states, block_past = block.step(states, visible, block_past)
+        parts = between or [None] * self.num_layers
+        for block, block_past, part in zip(self.blocks, cache["past"], parts, strict=True):
+            learns = training and is_trainable(block)
+            states, block_past = block.step(states, visible, block_past, part, learns)
             past.append(block_past)
         return self.final_norm(states), {"mask": seen, "past": past}
 

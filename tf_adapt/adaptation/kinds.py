@@ -45,5 +45,6 @@ KINDS = {
     "tagging": _LABELS,
     "span_extraction": Row(_none),
     "dialog": Row(_none),
+    "text_generation": Row(_none),
     "language_model": Row(_of_text),
 }

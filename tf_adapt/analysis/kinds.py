@@ -49,5 +49,6 @@ KINDS = {
     ),
     "span_extraction": _NONE,
     "dialog": _NONE,
+    "text_generation": _NONE,
     "language_model": _NONE,
 }

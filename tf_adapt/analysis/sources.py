@@ -19,6 +19,7 @@ from tf_adapt.runs import run_folder
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.resolving import run_config
+from tf_adapt.training.resolving.compiled_model import configured_encoder
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,8 @@ def encoders(source: Source) -> Iterator[tuple[dict, HubEncoder]]:
     is_own = source.run is None
     trust = settings.trust and is_own
     with fetching(allowed=is_own):
-        pretrained = HubEncoder(trainable=False, **settings.model_dump() | {"trust": trust})
+        section = settings.model_copy(update={"trust": trust})
+        pretrained = configured_encoder(section, trainable=False)
     about = {
         "module": Path(settings.handle).name,
         "handle": settings.handle,

@@ -163,4 +163,15 @@ KINDS: dict[str, Row] = {
         column_lines=span_extraction.no_columns,
         width_lines=(),
     ),
+    "text_generation": Row(
+        baseline=span_extraction.empty_answer,
+        baseline_phrase=span_extraction.empty_phrase,
+        frozen_heads=span_extraction.no_other_head,
+        shown=str,
+        answers=list,
+        right_answers=_neither_right_nor_wrong,
+        confusion=_no_confusion,
+        column_lines=span_extraction.no_columns,
+        width_lines=(),
+    ),
 }

@@ -25,6 +25,7 @@ class Row:
         refused_rules: of slices.
         perturbations: those that fit; none: any, and a file of paraphrases.
         words: a word of a slice → the words that it is read as.
+        required: keys that must have a value, with the message where they have none.
         no_comparison: why runs of the kind are not compared; empty: they are.
     """
 
@@ -35,11 +36,14 @@ class Row:
     perturbations: tuple[str, ...] = ()
     words: Callable[[str], list[str]] = words_of
     no_comparison: str = ""
+    required: Refused = field(default_factory=dict)
 
 
 _NO_SPANS: Refused = {
     ("data", "spans"): "expected null for {kind}; it is for kind: span_extraction"
 }
+_WRITTEN = "expected null for {kind}; it is for kind: text_generation"
+_NO_DECODER: Refused = {("encoder", "decoder"): _WRITTEN, ("generation",): _WRITTEN}
 _NO_WORD_PIECES: Refused = {
     ("head_word_pieces",): "expected null for {kind}, got {got}; it is for tagging, and "
     "head_pooling for the others"
@@ -69,13 +73,31 @@ _NO_PROMPTS = {
     ("encoder", "prompts"): "expected null for {kind}, which reads words, not whole texts, got "
     "{got}"
 }
+_OF_NO_LABEL: Refused = (
+    _NO_SPANS
+    | _NO_WORD_PIECES
+    | _NO_THRESHOLDS
+    | _NO_CLASS_WEIGHT
+    | _OF_ONE_LABEL
+    | {
+        ("teacher",): _NOT_SUPPORTED,
+        ("encoder", "classification_token"): _NOT_SUPPORTED,
+        ("training", "document_context"): _NOT_SUPPORTED,
+        ("head_pooling",): _NOT_SUPPORTED,
+        ("head_mixed",): _NOT_SUPPORTED,
+        ("head_scaled",): _NOT_SUPPORTED,
+        ("head_dropout",): _NOT_SUPPORTED,
+        ("head_units",): _NOT_SUPPORTED,
+    }
+    | {("auxiliary", name): _NOT_SUPPORTED for name in AuxiliaryConfig.model_fields}
+)
 
 _CLASSIFICATION = Row(
-    _NO_SPANS | _NO_WORD_PIECES | _NO_THRESHOLDS,
+    _NO_DECODER | _NO_SPANS | _NO_WORD_PIECES | _NO_THRESHOLDS,
     refused_rules=_NO_OVERLAP,
 )
 _REGRESSION = Row(
-    _NO_SPANS | _NO_WORD_PIECES | _NO_THRESHOLDS | _NO_CLASS_WEIGHT | _OF_ONE_LABEL,
+    _NO_DECODER | _NO_SPANS | _NO_WORD_PIECES | _NO_THRESHOLDS | _NO_CLASS_WEIGHT | _OF_ONE_LABEL,
     refused_with_consistency={
         _CONSISTENCY: "expected null for {kind}, whose predictions are no probabilities; remove "
         "the section"
@@ -85,7 +107,7 @@ _REGRESSION = Row(
 KINDS = {
     "classification": _CLASSIFICATION,
     "multilabel_classification": Row(
-        _NO_SPANS | _NO_WORD_PIECES | _OF_ONE_LABEL,
+        _NO_DECODER | _NO_SPANS | _NO_WORD_PIECES | _OF_ONE_LABEL,
         refused_with_consistency={
             (*_CONSISTENCY, "signal_annealing"): "expected null for {kind}, got {got}; it is for "
             "one label of several"
@@ -96,7 +118,8 @@ KINDS = {
     "pair_classification": replace(_CLASSIFICATION, refused_rules={}),
     "pair_regression": replace(_REGRESSION, refused_rules=_NO_MISTAKES),
     "tagging": Row(
-        _NO_SPANS
+        _NO_DECODER
+        | _NO_SPANS
         | _NO_THRESHOLDS
         | _OF_ONE_LABEL
         | _NO_PROMPTS
@@ -110,7 +133,8 @@ KINDS = {
         words=lambda word: word.casefold().split(),
     ),
     "span_extraction": Row(
-        _NO_WORD_PIECES
+        _NO_DECODER
+        | _NO_WORD_PIECES
         | _NO_CLASS_WEIGHT
         | _NO_PROMPTS
         | {
@@ -131,24 +155,7 @@ KINDS = {
         refused_rules=_NO_OVERLAP,
     ),
     "dialog": Row(
-        _NO_SPANS
-        | _NO_WORD_PIECES
-        | _NO_THRESHOLDS
-        | _NO_CLASS_WEIGHT
-        | _OF_ONE_LABEL
-        | _NO_PROMPTS
-        | {
-            ("teacher",): _NOT_SUPPORTED,
-            ("encoder", "long"): _NOT_SUPPORTED,
-            ("encoder", "classification_token"): _NOT_SUPPORTED,
-            ("training", "document_context"): _NOT_SUPPORTED,
-            ("head_pooling",): _NOT_SUPPORTED,
-            ("head_mixed",): _NOT_SUPPORTED,
-            ("head_scaled",): _NOT_SUPPORTED,
-            ("head_dropout",): _NOT_SUPPORTED,
-            ("head_units",): _NOT_SUPPORTED,
-        }
-        | {("auxiliary", name): _NOT_SUPPORTED for name in AuxiliaryConfig.model_fields},
+        _NO_DECODER | _NO_PROMPTS | _OF_NO_LABEL | {("encoder", "long"): _NOT_SUPPORTED},
         refused_among_tasks={
             ("data",): "expected another kind than {kind}, which is trained alone; take it out"
         },
@@ -156,8 +163,21 @@ KINDS = {
         no_comparison="expected another kind in a comparison, got dialog, which is not compared "
         "yet; make runs with tf-adapt train",
     ),
+    "text_generation": Row(
+        _OF_NO_LABEL,
+        refused_among_tasks={
+            ("data",): "expected another kind than {kind}, which is trained alone; take it out"
+        },
+        refused_rules=_NO_OVERLAP,
+        no_comparison="expected another kind in a comparison, got text_generation, which is not "
+        "compared yet; make runs with tf-adapt train",
+        required={
+            ("encoder", "decoder"): "expected a causal module, which writes the text, but the key "
+            "is missing; take lm_small or a GPT-2"
+        },
+    ),
     "language_model": Row(
-        _NO_THRESHOLDS | _NO_CLASS_WEIGHT | _OF_ONE_LABEL | _NO_PROMPTS,
+        _NO_DECODER | _NO_THRESHOLDS | _NO_CLASS_WEIGHT | _OF_ONE_LABEL | _NO_PROMPTS,
         refused_among_tasks={
             ("data", "format"): "expected labelled data, got text; a language model is trained "
             "alone, with data and objective: language_model"

@@ -83,7 +83,7 @@ class LongConfig(Section):
 class EncoderConfig(Section):
     """The pretrained module and how it is executed."""
 
-    HANDLES: ClassVar = ("handle", "preprocessor")
+    HANDLES: ClassVar = ("handle", "preprocessor", "decoder")
     handle: str = Field(
         description="the name of a shipped module, a folder, a .txt file of word vectors, an "
         "http(s) URL, or keras: with a preset of keras-hub or a folder"
@@ -120,6 +120,21 @@ class EncoderConfig(Section):
         None, description='a text, as "query: ", a list of two for the texts of a pair, or null'
     )
     """What is put before each text that the encoder reads."""
+    decoder: str | None = Field(
+        None, description="the name of a shipped module, a folder or a URL, or null"
+    )
+    """The causal module that writes the text (kind: text_generation)."""
+
+
+class GenerationConfig(Section):
+    """How texts are learnt to be written (kind: text_generation)."""
+
+    label_smoothing: float = Field(0.0, ge=0, lt=1, description="a number from 0 to below 1")
+    """The share of the loss that all words have alike, in place of the target's."""
+    language_model_weight: float = Field(0.0, ge=0, description="a number of at least 0")
+    """Weight of the decoder's loss as a language model, which does not see the source."""
+    multi_layer_attention: bool = Field(False, description="true or false")
+    """Read the states of the encoder's first layer beside those of its top."""
 
 
 # Keys of a config with several tasks alone.
@@ -181,6 +196,7 @@ class Config(Section):
     head_word_pieces: Literal[POOLING_NAMES] | None = HeadWordPieces
     head_mixed: bool | None = HeadMixed
     head_scaled: bool | None = HeadScaled
+    generation: GenerationConfig | None = Field(None, description="a section, or null")
     adaptation: AdaptationConfig = Field(description="a name, or a section with one and its keys")
     optimizer: OptimizerConfig = Field(OptimizerConfig(), description="a section")
     schedule: ScheduleConfig = Field(ScheduleConfig(), description="a section")

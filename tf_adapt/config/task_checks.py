@@ -149,16 +149,24 @@ def _kind_problems(config: Config) -> Found:
     kind = kind_of(config)
     if kind is not None:
         yield from refused_keys(config, kind, KINDS[kind].refused)
+        for path, problem in KINDS[kind].required.items():
+            if _value_at(config, path) is None:
+                yield path, problem
 
 
 def refused_keys(config: Config, kind: str, refused: Refused) -> Found:
     """The keys among `refused` that have a value."""
     for path, problem in refused.items():
-        value = config
-        for key in path:
-            value = getattr(value, key, None)
+        value = _value_at(config, path)
         if value not in (None, False):
             yield path, problem.format(kind=kind, got=value)
+
+
+def _value_at(config: Config, path: KeyPath) -> Any:
+    value = config
+    for key in path:
+        value = getattr(value, key, None)
+    return value
 
 
 def _batch_problems(config: Config) -> Found:

@@ -9,6 +9,7 @@ from typing import Any
 
 from tf_adapt.data import label_reports
 from tf_adapt.data.by_kind import labelled_parts as parts
+from tf_adapt.data.by_kind import text_generation
 from tf_adapt.data.by_kind.choices import LABEL, NUMBER, REPLY, SET, SPAN, TAGS, Choices
 from tf_adapt.data.by_kind.tagging import (
     column_problems,
@@ -182,6 +183,22 @@ KINDS = {
         labelled_parts=parts.none,
         choices=REPLY,
         label_report=label_reports.dialogue_counts,
+    ),
+    "text_generation": Row(
+        text_generation.FORMATS,
+        text_generation.read_sources,
+        to_predict=text_generation.sources_to_predict,
+        columns=("text_a", "label"),
+        more_columns=("group",),
+        column_problems=text_generation.column_problems,
+        shown_columns=("text_a", "label"),
+        text_columns={"text_a": "source"},
+        label_columns={"label": "target"},
+        recognised=text_generation.with_columns,
+        is_right=lambda answer, gold: exact_match(answer, (gold,)) == 1.0,
+        labelled_parts=parts.none,
+        choices=REPLY,
+        label_report=label_reports.target_counts,
     ),
     "language_model": Row(
         ("text",),

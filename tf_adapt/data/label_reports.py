@@ -36,6 +36,11 @@ def answer_counts(examples: Sequence[Record]) -> dict[str, Any]:
     return {"labels": dict(sorted(counts.items()))}
 
 
+def target_counts(examples: Sequence[Record]) -> dict[str, Any]:
+    """The number of distinct targets that are written."""
+    return {"distinct targets": len({example.label for example in examples})}
+
+
 def dialogue_counts(examples: Sequence[Exchange]) -> dict[str, Any]:
     """The number of dialogues, and of exchanges whose data bring wrong replies."""
     given = sum(bool(example.others) for example in examples)

@@ -46,7 +46,8 @@ def best_continuations(step: Callable, inputs: dict, ends, new, beams, length_pe
 
     def extend(number, state, cache, logits):
         state, source = _extended(state, logits, number, ends, new, length_penalty)
-        return number + 1, state, tf.nest.map_structure(lambda one: tf.gather(one, source), cache)
+        cache = tf.nest.map_structure(lambda one: tf.gather(one, source), cache)
+        return number + 1, state, cache
 
     def goes_on(number, state, cache):
         return tf.logical_and(number < new, tf.reduce_any(state.improvable))

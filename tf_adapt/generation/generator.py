@@ -1,16 +1,17 @@
 """Continues texts with a pretrained causal transformer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import keras
 import numpy as np
 import tensorflow as tf
 
-from hub_modules.families import FAMILIES
 from hub_modules.native.inference_graph import InferenceGraph
 from hub_modules.preprocess.whole_texts import text_columns
+from tf_adapt.encoder.encoder_decoder import check_generates
 from tf_adapt.encoder.hub_encoder import HubEncoder
-from tf_adapt.errors import ConfigError, DataError
+from tf_adapt.errors import DataError
 from tf_adapt.generation.beam_search import best_continuations
 from tf_adapt.generation.decoding import Decoding
 from tf_adapt.generation.loop import continued
@@ -21,20 +22,22 @@ class TokenGenerator:
     """Continues rows of token ids; its graphs serve batches, lengths and settings of any size.
 
     Args:
-        native: a `CausalEncoder`.
+        layer: all weights that are read.
+        begun: inputs of a call → the rows that are continued, and the `step` that continues them;
+            by default the inputs and the layer's, a `CausalEncoder`'s.
     """
 
-    def __init__(self, native):
-        self._native = native
-        self._loop = InferenceGraph(native, self._one_by_one)
-        self._search = InferenceGraph(native, self._by_beams)
+    def __init__(self, layer: keras.layers.Layer, begun: Callable[[dict], tuple] | None = None):
+        self._begun = begun or (lambda inputs: (inputs, layer.step))
+        self._loop = InferenceGraph(layer, self._one_by_one)
+        self._search = InferenceGraph(layer, self._by_beams)
 
     def __call__(
         self, inputs: dict, ends: Sequence[int], decoding: Decoding, seed: int = 0, first: int = 0
     ):
         """The tokens that follow each row.
 
-        Shapes: inputs as of `CausalEncoder.step`, `[batch, time] int32`, padding at the right →
+        Shapes: inputs `[batch, …]`, by default as of `CausalEncoder.step`, padding at the right →
         `[batch, at most max_new_tokens] int32`, `ends[0]` behind a row's end.
 
         Args:
@@ -59,17 +62,18 @@ class TokenGenerator:
         return graph.for_pass(*specs)(*given)
 
     def _one_by_one(self, inputs, ends, new, temperature, top_k, top_p, seed, first):
-        numbers = first + tf.range(tf.shape(inputs["input_word_ids"])[0])
+        rows, step = self._begun(inputs)
+        numbers = first + tf.range(tf.shape(rows["input_word_ids"])[0])
         drawn = uniform_draws(seed, numbers, new)
 
         def choose(logits, number):
             return next_tokens(logits, temperature, top_k, top_p, drawn[:, number])
 
-        return continued(self._native.step, inputs, ends, new, choose)
+        return continued(step, rows, ends, new, choose)
 
     def _by_beams(self, inputs, ends, new, beams, length_penalty):
-        step = self._native.step
-        return best_continuations(step, inputs, ends, new, beams, length_penalty)
+        rows, step = self._begun(inputs)
+        return best_continuations(step, rows, ends, new, beams, length_penalty)
 
 
 def _real(value: float) -> tf.Tensor:
@@ -99,7 +103,7 @@ class Generator:
     """
 
     def __init__(self, encoder: HubEncoder):
-        _check_encoder(encoder)
+        check_generates(encoder, "generation")
         self._encoder = encoder
         self._end = encoder.preprocessor.special_token_ids["end_of_segment_id"]
         self._tokens = TokenGenerator(encoder.native)
@@ -151,18 +155,3 @@ class Generator:
                 f"{self._encoder.native.max_positions} positions, got {lengths[where]}; shorten "
                 "it, or lower max_new_tokens"
             )
-
-
-def _check_encoder(encoder: HubEncoder) -> None:
-    family = encoder.family
-    if not FAMILIES[family].generates or encoder.execution != "native" or encoder.long is not None:
-        raise ConfigError(
-            "generation: expected a native causal transformer, which reads from left to right, got "
-            f"{encoder.handle} (family {family}, execution {encoder.execution}"
-            f"{', long' if encoder.long is not None else ''}); take lm_small or a GPT-2"
-        )
-    if encoder.classification_token:
-        raise ConfigError(
-            "generation: expected an encoder without a classification token, which is no token of "
-            "a text; take HubEncoder(…, classification_token=False)"
-        )

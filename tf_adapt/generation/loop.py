@@ -65,11 +65,12 @@ def is_end(tokens, ends):
 
 
 def growing(cache: dict) -> dict:
-    """The shapes of a cache that grows by positions, and whose rows may be others."""
+    """The shapes of a cache whose positions grow in number, and whose rows may be others."""
 
-    def of_past(tensor) -> tf.TensorShape:
+    def of_any_rows(tensor) -> tf.TensorShape:
+        if tensor.shape.rank == 2:  # a mask
+            return tf.TensorShape([None, None])
         _, heads, _, head_width = tensor.shape
         return tf.TensorShape([None, heads, None, head_width])
 
-    past = tf.nest.map_structure(of_past, cache["past"])
-    return {"mask": tf.TensorShape([None, None]), "past": past}
+    return tf.nest.map_structure(of_any_rows, cache)

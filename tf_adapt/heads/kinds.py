@@ -78,6 +78,7 @@ KINDS = {
         check=span_extraction.check,
     ),
     "dialog": Row((), {}, check_kind=language_model.refuse_head_of_dialog),
+    "text_generation": Row((), {}, check_kind=language_model.refuse_head_of_text_generation),
     "language_model": Row((), {}, check_kind=language_model.refuse_head),
 }
 

@@ -212,7 +212,9 @@ def _named_spans(answer: Answer, task: Task, columns: Columns) -> Answer:
 
 
 def _refused(*arguments: Any) -> Answer:
-    raise ConfigError("expected another kind than dialog, which is not exported yet")
+    raise ConfigError(
+        "expected another kind than dialog and text_generation, which are not exported yet"
+    )
 
 
 _TEXT, _PAIR = {"text": 1}, {"text_a": 1, "text_b": 1}
@@ -227,4 +229,5 @@ KINDS = {
     "tagging": Row({"tokens": 2}, _tags, _mean_tags, _named_tags),
     "span_extraction": Row({"question": 1, "context": 1}, _spans, _one, _named_spans),
     "dialog": Row(_TEXT, _refused, _refused, _refused),
+    "text_generation": Row(_TEXT, _refused, _refused, _refused),
 }

@@ -14,6 +14,7 @@ from tf_adapt.models.by_kind import (
     regression,
     span_extraction,
     tagging,
+    text_generation,
 )
 from tf_adapt.models.contrastive.contrasts import OF_LABELS, OF_SCORES, Contrast
 from tf_adapt.tasks.kinds import KINDS as KINDS_OF_TASK
@@ -110,6 +111,12 @@ KINDS = {
         dialog.targets,
         dialog.predictions,
         check_encoder=dialog.check_encoder,
+    ),
+    "text_generation": Row(
+        text_generation.inputs,
+        text_generation.targets,
+        text_generation.predictions,
+        check_encoder=text_generation.check_encoder,
     ),
     "language_model": Row(
         classification.text_inputs,

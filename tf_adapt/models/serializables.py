@@ -2,6 +2,7 @@
 
 import hub_modules.keras_hub.encoder  # noqa: F401
 import hub_modules.native.added.adapters  # noqa: F401
+import hub_modules.native.added.cross_attention  # noqa: F401
 import hub_modules.native.added.lora  # noqa: F401
 import hub_modules.native.added.projected_attention  # noqa: F401
 import hub_modules.native.awd_lstm  # noqa: F401
@@ -23,6 +24,7 @@ import hub_modules.native.transformer  # noqa: F401
 import hub_modules.native.word_vectors  # noqa: F401
 import tf_adapt.adaptation.discriminative  # noqa: F401
 import tf_adapt.adaptation.schedules  # noqa: F401
+import tf_adapt.encoder.encoder_decoder  # noqa: F401
 import tf_adapt.encoder.hub_encoder  # noqa: F401
 import tf_adapt.heads.bcn  # noqa: F401
 import tf_adapt.heads.bi_attention  # noqa: F401
@@ -52,6 +54,8 @@ import tf_adapt.models.signals.consistency  # noqa: F401
 import tf_adapt.models.signals.distillation  # noqa: F401
 import tf_adapt.models.signals.restricted_views  # noqa: F401
 import tf_adapt.models.signals.slice_heads  # noqa: F401
+import tf_adapt.models.text_generation.cross_attentions  # noqa: F401
+import tf_adapt.models.text_generation.encoder_decoder_model  # noqa: F401
 import tf_adapt.tasks.class_metrics  # noqa: F401
 import tf_adapt.tasks.keras_kinds  # noqa: F401
 import tf_adapt.tasks.losses  # noqa: F401

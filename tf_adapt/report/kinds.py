@@ -50,4 +50,5 @@ KINDS: dict[str, Row] = {
     "tagging": Row(_tag),
     "span_extraction": Row(_no_answer),
     "dialog": Row(_no_answer),
+    "text_generation": Row(_no_answer),
 }

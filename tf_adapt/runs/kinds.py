@@ -72,6 +72,7 @@ KINDS = {
     "tagging": Row("conll", list, (PROBABILITIES, VOTES), list, _after_tags),
     "span_extraction": Row("tsv", str, ()),
     "dialog": Row("tsv", str, ()),
+    "text_generation": Row("tsv", str, ()),
 }
 
 

@@ -167,6 +167,17 @@ KINDS = {
         fields=_answer_fields,
         object=_answers_object,
     ),
+    "text_generation": Row(
+        {"text": 1},
+        lambda labels: {"text": (1,)},
+        (),
+        'text=tf.constant(["a text"])',
+        {"text": f"the pier\n{SENTENCE}"},
+        out="texts",
+        columns=lambda labels: [],
+        fields=lambda prediction: [on_one_line(prediction.label)],
+        object=lambda record, prediction, labels: {"prediction": prediction.label},
+    ),
     "dialog": Row(
         {"text": 1},
         lambda labels: {"reply": (1,)},

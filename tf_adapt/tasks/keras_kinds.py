@@ -14,6 +14,7 @@ from tf_adapt.tasks.losses import (
     LanguageModelLoss,
     SpanCrossEntropy,
     SquaredError,
+    TextGenerationLoss,
 )
 from tf_adapt.tasks.metrics import (
     LabelSetF1,
@@ -103,5 +104,6 @@ KINDS = {
             "hits_at_1_of_4": lambda task: RightReplies(),
         },
     ),
+    "text_generation": Row(TextGenerationLoss, {"perplexity": lambda task: ReplyPerplexity()}),
     "language_model": Row(LanguageModelLoss, {"perplexity": lambda task: Perplexity()}),
 }

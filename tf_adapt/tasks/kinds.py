@@ -98,6 +98,8 @@ KINDS = {
     ),
     # See `tf_adapt.data.formats.dialogues.Exchange`.
     "dialog": Row(("history",), "reply", ("perplexity", "hits_at_1_of_4"), epochs=(2, 2)),
+    # A source, and the target that is written about it.
+    "text_generation": Row(ONE_TEXT, "label", ("perplexity",), epochs=(6, 3)),
     # See `tf_adapt.models.language_model`.
     "language_model": Row(ONE_TEXT, None, ("perplexity",), epochs=(2, 2)),
 }

@@ -140,6 +140,23 @@ class DialogLoss(keras.losses.Loss):
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
+class TextGenerationLoss(keras.losses.Loss):
+    """Mean over the targets' tokens of the loss that `EncoderDecoderModel` is trained with.
+
+    Shapes: y_true: ignored; y_pred `[batch, 3]`: of `EncoderDecoderModel` → scalar.
+    """
+
+    def __init__(self, name: str = "text_generation"):
+        super().__init__(name=name)
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        return global_ratio(ops.sum(y_pred[:, 2]), ops.sum(y_pred[:, 1]))
+
+    def get_config(self) -> dict:
+        return {"name": self.name}
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
 class LanguageModelLoss(keras.losses.Loss):
     """Mean over the global batch of losses that the model itself computes from the text.
 

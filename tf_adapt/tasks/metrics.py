@@ -130,9 +130,10 @@ class Perplexity(keras.metrics.Metric):
 
 @keras.saving.register_keras_serializable("tf_adapt")
 class ReplyPerplexity(Perplexity):
-    """As `Perplexity`, of the right replies' tokens.
+    """As `Perplexity`, of the tokens of right replies, or of targets.
 
-    Shapes: targets: ignored; predictions `[batch, 2 + candidates]`: of `DialogModel`.
+    Shapes: targets: ignored; predictions `[batch, columns]`: of `DialogModel` and
+    `EncoderDecoderModel`, whose first two are the sum of `−log p` and the number of tokens.
     """
 
     def update_state(self, y_true, y_pred, sample_weight=None):

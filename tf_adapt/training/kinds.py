@@ -19,6 +19,7 @@ from tf_adapt.training.by_kind import (
     regression,
     span_extraction,
     tagging,
+    text_generation,
 )
 from tf_adapt.training.by_kind.classification import Answer, Scores
 
@@ -105,6 +106,15 @@ KINDS: dict[str, Row] = {
         head_reads=language_model.no_head_name,
         encoder_options=dialog.ENCODER,
         facts=dialog.first_persona,
+    ),
+    "text_generation": Row(
+        build=text_generation.build,
+        predicted_scores=text_generation.scores,
+        file_scores=text_generation.scores,
+        head_encoder=language_model.no_head_encoder,
+        head_name=language_model.no_head_name,
+        head_reads=language_model.no_head_name,
+        facts=text_generation.facts,
     ),
     "language_model": Row(
         build=language_model.build,

@@ -58,6 +58,30 @@ def read_squad(
     return stored(records, memory_mb)
 
 
+def read_questions_to_ask(
+    path: str | Path | StandardInput, labelled: bool = True, memory_mb: float = math.inf
+) -> Sequence[Record]:
+    """The questions of a file as what is to be written: `text_a` is the first answer and, on
+    another line, the context, `label` the question, without blanks around it.
+
+    Questions about one context are one group.
+
+    Raises:
+        DataError: as `read_squad`; a question has no answer.
+    """
+    records = []
+    for record in read_squad(path):
+        if not record.label.texts:
+            raise DataError(
+                f"{record.where}: expected an answer to ask for, got is_impossible: true; take "
+                "these questions out"
+            )
+        source = f"{record.label.texts[0]}\n{record.text_b}"
+        question = record.text_a.strip() if labelled else None
+        records.append(Record(source, None, question, record.where, group=record.text_b))
+    return stored(records, memory_mb)
+
+
 def _content(path: str | Path | StandardInput) -> dict:
     try:
         content = json_value("\n".join(read_lines(path)))

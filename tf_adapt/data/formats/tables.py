@@ -114,6 +114,17 @@ def read_jsonl(
     return stored(every_row(path, rows, parsed), memory_mb)
 
 
+def written_text(value: object, where: str) -> str:
+    """A target that is written, unchanged.
+
+    Raises:
+        DataError: it is empty, or no text.
+    """
+    if not isinstance(value, str):
+        raise DataError(f"{where}: expected a text as label, got {_shown(value)}")
+    return check_text(value, where, "label")
+
+
 def text_label(value: object, where: str) -> str:
     """A label as text, unchanged.
 

@@ -98,5 +98,12 @@ KINDS = {
         "tf.data.Dataset",
         no_file="write the dialogues as JSON lines and name the file in the config's section data",
     ),
+    "text_generation": replace(
+        _TEXT,
+        columns=("source",),
+        target="target",
+        example=partial(_text, form="a text or (source, target)"),
+        x_and_y="(sources, targets)",
+    ),
     "language_model": _TEXT,
 }

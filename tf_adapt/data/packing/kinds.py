@@ -10,6 +10,7 @@ from tf_adapt.data.packing.dialog import prepare_dialog
 from tf_adapt.data.packing.prepared import Limits, PreparedData
 from tf_adapt.data.packing.span_extraction import prepare_spans
 from tf_adapt.data.packing.tagging import prepare_tagging
+from tf_adapt.data.packing.text_generation import prepare_generation
 from tf_adapt.data.packing.texts import prepare_texts
 from tf_adapt.tasks.task import Task
 
@@ -38,5 +39,6 @@ KINDS = {
     "tagging": Row(prepare_tagging, families_in_context=("bert",)),
     "span_extraction": Row(prepare_spans),
     "dialog": Row(prepare_dialog),
+    "text_generation": Row(prepare_generation),
     "language_model": Row(partial(_text, targets=targets.placeholders)),
 }

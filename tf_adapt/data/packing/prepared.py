@@ -17,6 +17,7 @@ from tf_adapt.errors import ConfigError
 
 if TYPE_CHECKING:  # it imports this file
     from tf_adapt.data.packing.dialog import DialogRows
+    from tf_adapt.data.packing.text_generation import TargetRows
 
 TARGETS = "targets"
 # Keys of the first text's inputs, in training with a teacher.
@@ -78,6 +79,7 @@ class PreparedData:
         spans: span extraction: the questions and the windows of their contexts; else None.
         record_of: span extraction: `[examples]`, the number of each example's record; else None.
         dialog: exchanges of dialogues, which are packed when they are asked for; else None.
+        written: text generation: the targets, which are packed in the same way; else None.
         features: for each text column the kept outputs of a frozen encoder
             (`tf_adapt.encoder.feature_arrays.Features`); or None.
         teacher: what a teacher answers, `[examples, labels]` logits (regression: `[examples]`
@@ -104,6 +106,7 @@ class PreparedData:
     spans: SpanWindows | None = None
     record_of: np.ndarray | None = None
     dialog: "DialogRows | None" = None
+    written: "TargetRows | None" = None
     features: list | None = None
     teacher: tf.Tensor | tf.RaggedTensor | None = None
     labelled: tf.Tensor | None = None
@@ -133,6 +136,8 @@ class PreparedData:
             return {"a": with_last_piece(inputs, segments[0])}
         if self.sentence_splits is not None:
             return {"a": with_last_piece(preprocessor.pack_words(segments[0]), segments[0])}
+        if self.written is not None:
+            return {"a": preprocessor.pack(segments) | self.written.packed(index)}
         if self.joint:
             return {"a": preprocessor.pack(segments)}
         return {

@@ -134,6 +134,12 @@ KINDS = {
         spans=span_search,
         strata=lambda examples: [() for _ in examples],
     ),
+    "text_generation": Row(
+        held_out=cut_together,
+        labels=_no_labels,
+        check_train=lambda train, where: None,
+        strata=lambda examples: [() for _ in examples],
+    ),
     "dialog": Row(
         held_out=_cut_documents,
         labels=_no_labels,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tf_adapt.data.packing.prepared import Limits
+from tf_adapt.serving.by_kind import text_generation
 from tf_adapt.serving.by_kind.dialog import refuse_export
 from tf_adapt.serving.exports.by_kind import (
     classification,
@@ -65,6 +66,11 @@ KINDS = {
         span_extraction.named,
         predicted=span_extraction.predicted,
         parts=span_extraction.no_parts,
+    ),
+    "text_generation": Row(
+        classification.of_text,
+        classification.named,
+        check=text_generation.refuse_export,
     ),
     "dialog": Row(
         classification.of_text,

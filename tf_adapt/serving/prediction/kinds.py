@@ -13,6 +13,7 @@ from tf_adapt.serving.by_kind import (
     regression,
     span_extraction,
     tagging,
+    text_generation,
 )
 from tf_adapt.serving.by_kind.classification import PAIR, TEXT, Answer, Columns, Outputs
 from tf_adapt.serving.prediction import certainties as certain
@@ -88,6 +89,14 @@ KINDS = {
         span_extraction.served,
         span_extraction.served_predictions,
         scores=span_extraction.scores,
+        certainties=certain.none,
+    ),
+    "text_generation": Row(
+        text_generation.predictions,
+        text_generation.refuse_export,
+        text_generation.refuse_export,
+        text_generation.predictions,
+        scores=text_generation.text_scores,
         certainties=certain.none,
     ),
     "dialog": Row(

@@ -44,13 +44,18 @@ def scores(task: Task, records: list, answer: Answer, predictions: list[Predicti
     candidates, by chance one in their number; beside it the baseline, by TF-IDF."""
     choices = answer["choices"]
     hits = f"hits_at_1_of_{choices.shape[1]}"
-    mean = float(np.sum(answer["loss"], dtype="float64") / np.sum(answer["tokens"]))
     return {
-        "perplexity": math.exp(min(mean, 700.0)),
+        "perplexity": perplexity(answer),
         hits: float(np.mean(np.argmax(choices, axis=1) == 0)),
         f"tfidf_{hits}": tfidf_hits(records),
         **reply_scores(task, records, predictions),
     }
+
+
+def perplexity(answer: Answer) -> float:
+    """`exp` of the mean `−log p` of all tokens that were to be written."""
+    mean = float(np.sum(answer["loss"], dtype="float64") / np.sum(answer["tokens"]))
+    return math.exp(min(mean, 700.0))
 
 
 def first_persona(examples: dict[str, list]) -> dict[str, list[str]]:

@@ -15,6 +15,7 @@ from tf_adapt.config.checks import adaptation_of
 from tf_adapt.config.sections import Config, EncoderConfig
 from tf_adapt.config.signal_sections import ConsistencyConfig
 from tf_adapt.config.training_sections import PenaltiesConfig
+from tf_adapt.encoder.encoder_decoder import EncoderDecoder
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.encoder.starting_point import StartingPoint, pretrained_groups
 from tf_adapt.errors import ConfigError
@@ -56,8 +57,10 @@ def configured_model(config: Config, task: Task | dict[str, Task]) -> AdaptedMod
     auxiliaries: list = _auxiliaries(config, task, encoder)
     if config.slice_heads:
         auxiliaries.append(SliceHeads(config.slices))
-    build = KINDS[task.kind].build
-    return build(task, encoder, adaptation=adaptation, auxiliaries=auxiliaries, **_head(config))
+    build, given = KINDS[task.kind].build, _head(config)
+    if config.generation is not None:
+        given["generation"] = config.generation.model_dump()
+    return build(task, encoder, adaptation=adaptation, auxiliaries=auxiliaries, **given)
 
 
 def configured_encoder(
@@ -66,7 +69,8 @@ def configured_encoder(
     gradient_checkpointing: bool = False,
     needed: Mapping[str, int] = MappingProxyType({}),
 ) -> HubEncoder:
-    """The encoder of a config's section, without what an adaptation adds.
+    """The encoder of a config's section, with the decoder that it names; without what an adaptation
+    adds.
 
     Args:
         needed: further arguments, of the kind of task.
@@ -74,11 +78,15 @@ def configured_encoder(
     Raises:
         ConfigError, ArtifactError: as `HubEncoder`.
     """
-    return HubEncoder(
-        trainable=trainable,
+    given = section.model_dump() | needed | {"trainable": trainable}
+    decoder = given.pop("decoder")
+    if decoder is None:
+        return HubEncoder(gradient_checkpointing=gradient_checkpointing, **given)
+    of_both = {name: given[name] for name in ("trainable", "trust", "pretrained")}
+    return EncoderDecoder(
+        decoder=HubEncoder(decoder, **of_both),
         gradient_checkpointing=gradient_checkpointing,
-        **section.model_dump(),
-        **needed,
+        **given,
     )
 
 

@@ -1,0 +1,39 @@
+"""A text that is written about another one."""
+
+import tensorflow as tf
+
+from tf_adapt.data.packing.text_generation import TARGET_IDS, TARGET_MASK
+from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.errors import ConfigError
+from tf_adapt.models.by_kind import classification
+from tf_adapt.tasks.task import Task
+
+
+def check_encoder(encoder: HubEncoder) -> None:
+    """Refuses every encoder: the model is another one.
+
+    Raises:
+        ConfigError: always.
+    """
+    raise ConfigError(
+        "task: text_generation needs a decoder beside the encoder; expected tf_adapt.models."
+        "text_generation.encoder_decoder_model.build_encoder_decoder, or a config with kind: "
+        "text_generation"
+    )
+
+
+def inputs(encoder: HubEncoder) -> dict:
+    """Model inputs for a source of one word and a target of one token."""
+    source = classification.text_inputs(encoder)["a"]
+    ids = tf.zeros([1, 3], tf.int32)
+    return {"a": source | {TARGET_IDS: ids, TARGET_MASK: tf.ones_like(ids)}}
+
+
+def targets(task: Task) -> tf.Tensor:
+    """The targets of one example, which are not used: the text is in the inputs."""
+    return tf.zeros([1], "int32")
+
+
+def predictions(model, outputs, inputs: dict) -> dict:
+    """The model's text; and of the target the summed loss and the number of tokens."""
+    return {"text": model.written(inputs), "loss": outputs[:, 0], "tokens": outputs[:, 1]}

@@ -1,0 +1,40 @@
+"""Texts that are written about others. Imports no TensorFlow."""
+
+from tf_adapt.data.formats import Record
+from tf_adapt.errors import ConfigError
+from tf_adapt.serving.by_kind.classification import Answer
+from tf_adapt.serving.by_kind.dialog import distinct
+from tf_adapt.serving.prediction.prediction import Prediction
+from tf_adapt.tasks.by_kind.text_generation import overlaps
+from tf_adapt.tasks.task import Task
+
+
+def predictions(task: Task, records: list[Record], answer: Answer) -> list[Prediction]:
+    """The text about each source."""
+    texts = answer["text"].tolist()
+    return [Prediction(text.decode("utf-8", errors="replace"), ()) for text in texts]
+
+
+def text_scores(
+    task: Task, records: list[Record], predictions: list[Prediction]
+) -> dict[str, float]:
+    """ROUGE and BLEU of the texts, and how varied they are."""
+    texts = [prediction.label for prediction in predictions]
+    return {
+        **overlaps(texts, [record.label for record in records]),
+        "distinct_1": distinct(texts, 1),
+        "distinct_2": distinct(texts, 2),
+        "equal_texts": 1 - len(set(texts)) / len(texts),
+    }
+
+
+def refuse_export(*arguments) -> None:
+    """Refuses exports.
+
+    Raises:
+        ConfigError: always.
+    """
+    raise ConfigError(
+        "a model that writes texts is not exported or served yet; expected its run folder: "
+        "`tf-adapt predict RUN`, `tf-adapt evaluate RUN`"
+    )
