@@ -24,6 +24,8 @@ LIGHT = [*OPENVINO, "tokenizers>=0.21"]
 POOL = ["statsmodels>=0.14.2"]
 # The search for settings.
 SEARCH = ["optuna>=5,<6"]
+# ROUGE and BLEU of written texts.
+GENERATION = ["rouge-score>=0.1.2", "sacrebleu>=2.4,<3"]
 # Runs as jobs of a Slurm cluster.
 SLURM = ["submitit>=1.5,<2"]
 # Runs as tasks of a Ray cluster.
@@ -92,6 +94,7 @@ setup(
     ],
     extras_require={
         "convert": CONVERT,
+        "generation": GENERATION,
         "hubs": HUBS,
         "keras-hub": KERAS_HUB,
         "int8": INT8,
@@ -102,7 +105,7 @@ setup(
         "search": SEARCH,
         "serve": SERVE,
         "slurm": SLURM,
-        "test": TEST + CONVERT + INT8 + LIGHT + POOL + SEARCH + SERVE + SLURM,
+        "test": TEST + CONVERT + GENERATION + INT8 + LIGHT + POOL + SEARCH + SERVE + SLURM,
         # What a user would pick instead, for timing side by side.
         "bench": ["torch==2.13.0", "transformers>=5"],
         # The site: `make docs`.

@@ -187,7 +187,7 @@ class Metrics(Schema):
     `distances`: of the encoder's weights from those that the run began with (the pretrained ones,
     with `start` those of that run), relative to their length, by layer group and of `all`; missing
     where none is ever trained, and of averaged weights. `persona`: that of the first dialogue of
-    the last split, for a chat.
+    the last split, for a chat. `bleu_signature`: how sacrebleu computed BLEU.
     """
 
     dataset: str
@@ -221,5 +221,6 @@ class Metrics(Schema):
     peak_gpu_memory_mb: float | None = None
     versions: dict[str, str]
     persona: list[str] | None = None
+    bleu_signature: str | None = None
     target: str | None = None
     tasks: dict[str, TaskMetrics] = {}

@@ -9,7 +9,7 @@ import numpy as np
 
 from tf_adapt.data.by_kind.span_extraction import span_search
 from tf_adapt.data.by_kind.tagging import in_task_scheme
-from tf_adapt.data.labels import label_set
+from tf_adapt.data.labels import check_labels, label_set
 from tf_adapt.data.splits.cut import cut_off
 from tf_adapt.data.splits.strata import Strata
 from tf_adapt.data.splits.subsampling import document_indices, example_indices
@@ -97,6 +97,7 @@ class Row:
     Args:
         held_out: examples of a named dataset's train, how many → those that play dev, the others.
         labels: those of a user's section, train, its name → those of the task.
+        check_labels: see `tf_adapt.data.labels.check_labels`.
         check_train: refuses a user's labelled train from which nothing is learnt.
         labels_and_scheme: the section as given and as recognised, examples, descriptions → the
             section's labels and the tag scheme of the task, to which examples are brought.
@@ -106,6 +107,7 @@ class Row:
 
     held_out: Callable[[list, int], tuple[list, list]] = _cut_examples
     labels: Callable[[list[str] | None, list, str], list[str] | None] = _label_names
+    check_labels: Callable[..., None] = check_labels
     check_train: Callable[[list, str], None] = check_varied
     labels_and_scheme: Callable[[Any, Any, dict, dict], tuple[list[str] | None, str]] = _as_in_files
     spans: Callable[[Any, list], SpanSearch | None] = lambda data, train: None
@@ -137,6 +139,7 @@ KINDS = {
     "text_generation": Row(
         held_out=cut_together,
         labels=_no_labels,
+        check_labels=lambda examples, *given: None,  # each text is one
         check_train=lambda train, where: None,
         strata=lambda examples: [() for _ in examples],
     ),

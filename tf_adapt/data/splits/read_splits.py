@@ -14,7 +14,6 @@ from tf_adapt.data.datasets import (
 )
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.formats.text import read_texts
-from tf_adapt.data.labels import check_labels
 from tf_adapt.data.limits import MEMORY_MB
 from tf_adapt.data.own_files import labelled_only, recognised, with_dev
 from tf_adapt.data.splits.equal_splits import check_distinct
@@ -308,7 +307,7 @@ def _of_user(
     further = {split: (examples[split], descriptions[split]) for split in shifted_splits(examples)}
     for split, of_split in examples.items():
         where = descriptions[split] if split in further else f"{split} ({getattr(data, split)})"
-        check_labels(of_split, labels, where, label_range)
+        row.check_labels(of_split, labels, where, label_range)
     if train_labelled:
         row.check_train(examples["train"], name)
     check_distinct(examples, scored="test" if data.held_out is None else "dev")
