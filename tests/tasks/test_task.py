@@ -140,8 +140,9 @@ def test_every_kind_is_covered_here():
     with_heads = {"classification", "pair_classification", "tagging"}
     with_heads |= {"regression", "pair_regression", "multilabel_classification"}
     with_heads |= {"span_extraction"}
-    assert with_heads | {"dialog"} == set(labelled_kinds())
-    assert set(KINDS) == set(keras_kinds.KINDS) == with_heads | {"dialog", "language_model"}
+    assert with_heads | {"dialog", "text_generation"} == set(labelled_kinds())
+    others = {"dialog", "text_generation", "language_model"}
+    assert set(KINDS) == set(keras_kinds.KINDS) == with_heads | others
     for kind, row in KINDS.items():
         named = {
             *row.metrics,

@@ -90,8 +90,8 @@ def test_what_configs_may_not_have(content):
     refused(content, "columns.text_a: expected null with data.format: squad", data=data)
     labels = content["data"] | {"kind": "classification", "columns": {"text": "a", "label": "b"}}
     refused(content, "encoder.decoder: expected null for classification", data=labels)
-    cells = {key: content[key] for key in ("data", "training")}
-    cells["compare"] = {"encoders": [module], "adaptations": ["fine_tuning"]}
+    compare = {"encoders": [content["encoder"]], "adaptations": ["fine_tuning"]}
+    cells = {"data": content["data"], "training": {"epochs": 1}, "compare": compare}
     with pytest.raises(ConfigError, match="data.kind: .*got text_generation"):
         comparison_from(cells, "test")
 
