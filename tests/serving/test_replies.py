@@ -1,4 +1,4 @@
-from tf_adapt.serving.by_kind.dialog import distinct
+from tf_adapt.serving.by_kind.written_texts import distinct
 
 
 def test_distinct_n_of_a_few_replies():

@@ -104,6 +104,17 @@ _REGRESSION = Row(
     confusion=_no_confusion,
     simple_models={"TF-IDF + ridge regression": bag_of_words.regression},
 )
+_WRITTEN = Row(
+    baseline=span_extraction.empty_answer,
+    baseline_phrase=span_extraction.empty_phrase,
+    frozen_heads=span_extraction.no_other_head,
+    shown=str,
+    answers=list,
+    right_answers=_neither_right_nor_wrong,
+    confusion=_no_confusion,
+    column_lines=span_extraction.no_columns,
+    width_lines=(),
+)
 KINDS: dict[str, Row] = {
     "tagging": Row(
         baseline=tagging.constant_tag,
@@ -152,26 +163,6 @@ KINDS: dict[str, Row] = {
         column_lines=span_extraction.no_columns,
         width_lines=(),
     ),
-    "dialog": Row(
-        baseline=span_extraction.empty_answer,
-        baseline_phrase=span_extraction.empty_phrase,
-        frozen_heads=span_extraction.no_other_head,
-        shown=str,
-        answers=list,
-        right_answers=_neither_right_nor_wrong,
-        confusion=_no_confusion,
-        column_lines=span_extraction.no_columns,
-        width_lines=(),
-    ),
-    "text_generation": Row(
-        baseline=span_extraction.empty_answer,
-        baseline_phrase=span_extraction.empty_phrase,
-        frozen_heads=span_extraction.no_other_head,
-        shown=str,
-        answers=list,
-        right_answers=_neither_right_nor_wrong,
-        confusion=_no_confusion,
-        column_lines=span_extraction.no_columns,
-        width_lines=(),
-    ),
+    "dialog": _WRITTEN,
+    "text_generation": _WRITTEN,
 }

@@ -73,6 +73,9 @@ _NO_PROMPTS = {
     ("encoder", "prompts"): "expected null for {kind}, which reads words, not whole texts, got "
     "{got}"
 }
+_ALONE: Refused = {
+    ("data",): "expected another kind than {kind}, which is trained alone; take it out"
+}
 _OF_NO_LABEL: Refused = (
     _NO_SPANS
     | _NO_WORD_PIECES
@@ -91,6 +94,14 @@ _OF_NO_LABEL: Refused = (
     }
     | {("auxiliary", name): _NOT_SUPPORTED for name in AuxiliaryConfig.model_fields}
 )
+
+
+def _not_compared(kind: str) -> str:
+    return (
+        f"expected another kind in a comparison, got {kind}, which is not compared yet; make runs "
+        "with tf-adapt train"
+    )
+
 
 _CLASSIFICATION = Row(
     _NO_DECODER | _NO_SPANS | _NO_WORD_PIECES | _NO_THRESHOLDS,
@@ -149,28 +160,20 @@ KINDS = {
             ("slice_heads",): _NOT_SUPPORTED,
         }
         | {("auxiliary", name): _NOT_SUPPORTED for name in AuxiliaryConfig.model_fields},
-        refused_among_tasks={
-            ("data",): "expected another kind than {kind}, which is trained alone; take it out"
-        },
+        refused_among_tasks=_ALONE,
         refused_rules=_NO_OVERLAP,
     ),
     "dialog": Row(
         _NO_DECODER | _NO_PROMPTS | _OF_NO_LABEL | {("encoder", "long"): _NOT_SUPPORTED},
-        refused_among_tasks={
-            ("data",): "expected another kind than {kind}, which is trained alone; take it out"
-        },
+        refused_among_tasks=_ALONE,
         refused_rules=_NO_OVERLAP,
-        no_comparison="expected another kind in a comparison, got dialog, which is not compared "
-        "yet; make runs with tf-adapt train",
+        no_comparison=_not_compared("dialog"),
     ),
     "text_generation": Row(
         _OF_NO_LABEL,
-        refused_among_tasks={
-            ("data",): "expected another kind than {kind}, which is trained alone; take it out"
-        },
+        refused_among_tasks=_ALONE,
         refused_rules=_NO_OVERLAP,
-        no_comparison="expected another kind in a comparison, got text_generation, which is not "
-        "compared yet; make runs with tf-adapt train",
+        no_comparison=_not_compared("text_generation"),
         required={
             ("encoder", "decoder"): "expected a causal module, which writes the text, but the key "
             "is missing; take lm_small or a GPT-2"

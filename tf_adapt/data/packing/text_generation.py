@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tf_adapt.data.formats import Record, check_text
 from tf_adapt.data.packing import targets
+from tf_adapt.data.packing.lengths import in_chunks
 from tf_adapt.data.packing.prepared import Limits, PreparedData
 from tf_adapt.data.packing.texts import prepare_texts
 from tf_adapt.data.stored.tokens import Tokens, TokenWriter, rows_at
@@ -17,8 +18,6 @@ from tf_adapt.tasks.task import Task
 
 # Keys of a packed batch beside those of an encoder.
 TARGET_IDS, TARGET_MASK = "target_ids", "target_mask"
-# Targets that are tokenized at a time.
-_AT_ONCE = 8192
 
 
 @dataclass(frozen=True)
@@ -100,8 +99,7 @@ def _tokens(
 ) -> tuple[Tokens, np.ndarray]:
     """The first `most` tokens of each target, and the number of all."""
     writer, lengths = TokenWriter(memory_mb), []
-    for first in range(0, len(records), _AT_ONCE):
-        chunk = records[first : first + _AT_ONCE]
+    for chunk in in_chunks(records):
         texts = [check_text(record.label, record.where, "label") for record in chunk]
         tokens = preprocessor.tokenize(tf.constant(texts))
         lengths.append(tokens.row_lengths().numpy())

@@ -3,7 +3,7 @@
 from tf_adapt.data.formats import Record
 from tf_adapt.errors import ConfigError
 from tf_adapt.serving.by_kind.classification import Answer
-from tf_adapt.serving.by_kind.dialog import distinct
+from tf_adapt.serving.by_kind.written_texts import variety, written
 from tf_adapt.serving.prediction.prediction import Prediction
 from tf_adapt.tasks.by_kind.text_generation import overlaps
 from tf_adapt.tasks.task import Task
@@ -11,8 +11,7 @@ from tf_adapt.tasks.task import Task
 
 def predictions(task: Task, records: list[Record], answer: Answer) -> list[Prediction]:
     """The text about each source."""
-    texts = answer["text"].tolist()
-    return [Prediction(text.decode("utf-8", errors="replace"), ()) for text in texts]
+    return written(answer["text"])
 
 
 def text_scores(
@@ -20,12 +19,8 @@ def text_scores(
 ) -> dict[str, float]:
     """ROUGE and BLEU of the texts, and how varied they are."""
     texts = [prediction.label for prediction in predictions]
-    return {
-        **overlaps(texts, [record.label for record in records]),
-        "distinct_1": distinct(texts, 1),
-        "distinct_2": distinct(texts, 2),
-        "equal_texts": 1 - len(set(texts)) / len(texts),
-    }
+    references = [record.label for record in records]
+    return {**overlaps(texts, references), **variety(texts, "equal_texts")}
 
 
 def refuse_export(*arguments) -> None:

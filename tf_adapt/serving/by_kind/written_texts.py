@@ -1,0 +1,35 @@
+"""Texts that a model writes: replies, and texts about others. Imports no TensorFlow."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tf_adapt.serving.prediction.prediction import Prediction
+
+
+def written(texts: np.ndarray) -> list[Prediction]:
+    """The texts of an answer, `[examples] bytes`."""
+    return [Prediction(text.decode("utf-8", errors="replace"), ()) for text in texts.tolist()]
+
+
+def variety(texts: Sequence[str], equal: str) -> dict[str, float]:
+    """distinct-1 and -2, and under the name `equal` the share of texts beyond the distinct ones."""
+    return {
+        "distinct_1": distinct(texts, 1),
+        "distinct_2": distinct(texts, 2),
+        equal: 1 - len(set(texts)) / len(texts),
+    }
+
+
+def distinct(texts: Sequence[str], n: int) -> float:
+    """distinct-n: the number of distinct n-grams of words, divided by the number of all; 0 without.
+
+    Source: Li et al. 2016, "A Diversity-Promoting Objective Function for Neural Conversation
+    Models".
+    """
+    grams = [
+        tuple(words[start : start + n])
+        for words in map(str.split, texts)
+        for start in range(len(words) - n + 1)
+    ]
+    return len(set(grams)) / len(grams) if grams else 0.0
