@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -238,14 +239,20 @@ def test_v5_killed_at_random_moments(whole, tmp_path, kills):
     and report, times excepted."""
     path, _, expected, predictions = whole
     out, moments = tmp_path / "killed", np.random.default_rng(7).uniform(3, 25, size=kills)
+    workers = []
     for number, seconds in enumerate(moments):
         process = subprocess.Popen(command(path, out, "--export-anyway"), stderr=subprocess.DEVNULL)
         time.sleep(seconds)
+        started = _children(process.pid)
         process.kill()
         process.wait()
-        for run in _at_work(out) if number % 2 else ():  # else the runs outlive the comparison
+        for worker in started if number % 2 else ():  # else its runs outlive the comparison
             with contextlib.suppress(ProcessLookupError):
-                os.kill(run, signal.SIGKILL)
+                os.kill(worker, signal.SIGKILL)
+        workers += started
+    deadline = time.monotonic() + 300
+    while any(map(_is_running, workers)) and time.monotonic() < deadline:
+        time.sleep(0.2)
     last = command(path, out, "--export-anyway", "--jobs", "1")
     done = subprocess.run(last, capture_output=True, text=True, check=False)
     assert done.returncode == 0, (moments, done.stderr)
@@ -270,14 +277,36 @@ def test_ctrl_c_saves_and_says_how_to_go_on(write_config, tmp_path):
     assert not _at_work(out)
 
 
+def _children(pid: int) -> list[int]:
+    """Processes that this one started, also those that hold no run folder yet."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        stat = _stat(path.name)
+        if stat is not None and stat[1] == str(pid):
+            found.append(int(path.name))
+    return found
+
+
+def _is_running(pid: int) -> bool:
+    stat = _stat(pid)
+    return stat is not None and stat[0] != "Z"  # an orphan may never be reaped
+
+
+def _stat(pid: int | str) -> list[str] | None:
+    """Its state, its parent, …: proc(5); a name in brackets goes before them."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+
+
 def _at_work(out) -> list[int]:
     """Processes that hold a run folder."""
     found = []
     for lock in out.rglob(".lock"):
-        with contextlib.suppress(ProcessLookupError, ValueError):
-            os.kill(int(lock.read_text()), 0)
+        with contextlib.suppress(ValueError):
             found.append(int(lock.read_text()))
-    return found
+    return [pid for pid in found if _is_running(pid)]
 
 
 @pytest.mark.large
