@@ -87,6 +87,19 @@ def test_a_reply_for_each_exchange(run, tmp_path):
     assert len(written) == 1 + 24
 
 
+def test_an_export_replies_as_its_run(run, tmp_path):
+    export = export_run(run[0], tmp_path / "export")
+    for folder, name in ((run[0], "run.tsv"), (export, "export.tsv")):
+        predict_file(folder, DEV, tmp_path / name)
+    replies = (tmp_path / "export.tsv").read_text("utf-8")
+    assert replies == (tmp_path / "run.tsv").read_text("utf-8")
+    scores = evaluate_file(export, DEV)
+    assert scores["equal_replies"] == 1 - len(set(replies.splitlines()[1:])) / 24
+    assert {"f1", "distinct_1", "distinct_2"} <= scores.keys()
+    card = (export / "README.md").read_text("utf-8")
+    assert 'persona=tf.constant([["i keep bees ."]]), history=' in card
+
+
 def test_a_chat_through_a_pipe(run):
     command = ["chat", str(run[0]), "--temperature", "0"]
     result = CliRunner().invoke(cli, command, input="hello\n\nwhat do you do ?\n")
@@ -104,8 +117,6 @@ def test_a_chat_through_a_pipe(run):
 
 
 def test_what_there_is_not_yet(run, tiny_causal, tmp_path):
-    with pytest.raises(ConfigError, match="not exported or served yet.*tf-adapt chat RUN"):
-        export_run(run[0], tmp_path / "export")
     content = content_of(tiny_causal) | {
         "compare": {"encoders": [str(tiny_causal)], "adaptations": ["fine_tuning"]}
     }

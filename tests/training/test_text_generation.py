@@ -1,4 +1,4 @@
-"""A run that learns to write: scores, texts, the same bits after a cut, what there is not yet."""
+"""A run that learns to write: scores, texts, the same bits after a cut, an export, refusals."""
 
 import json
 
@@ -67,13 +67,11 @@ def test_a_text_for_each_source(run, tmp_path):
     given = tmp_path / "given.txt"
     given.write_text("the dog\na cat on the mat\n")
     assert predict_file(run[0], given, tmp_path / "out.tsv") == 2
-    assert len((tmp_path / "out.tsv").read_text("utf-8").splitlines()) == 3
-
-
-@pytest.mark.slow
-def test_there_is_no_export_yet(run, tmp_path):
-    with pytest.raises(ConfigError, match="not exported or served yet.*tf-adapt predict RUN"):
-        export_run(run[0], tmp_path / "export")
+    written = (tmp_path / "out.tsv").read_text("utf-8")
+    assert len(written.splitlines()) == 3
+    export = export_run(run[0], tmp_path / "export")
+    predict_file(export, given, tmp_path / "again.tsv")
+    assert (tmp_path / "again.tsv").read_text("utf-8") == written
 
 
 def refused(content: dict, message: str, **changes) -> None:

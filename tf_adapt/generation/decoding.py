@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from tf_adapt.errors import ConfigError
 
+# The highest temperature.
+HOTTEST = 100
+
 
 @dataclass(frozen=True)
 class Decoding:
@@ -43,7 +46,7 @@ class Decoding:
             if type(value) is not int or value < lowest:
                 raise _wrong(name, f"a whole number from {lowest}", value)
         for name, fits, expected in (
-            ("temperature", lambda value: 0 <= value <= 100, "a number from 0 to 100"),
+            ("temperature", lambda value: 0 <= value <= HOTTEST, f"a number from 0 to {HOTTEST}"),
             ("top_p", lambda value: 0 < value <= 1, "a number above 0, at most 1"),
             ("length_penalty", lambda value: -10 <= value <= 10, "a number from -10 to 10"),
         ):

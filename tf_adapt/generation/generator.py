@@ -14,8 +14,7 @@ from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import DataError
 from tf_adapt.generation.beam_search import best_continuations
 from tf_adapt.generation.decoding import Decoding
-from tf_adapt.generation.loop import continued
-from tf_adapt.generation.sampling import next_tokens, uniform_draws
+from tf_adapt.generation.loop import decoded
 
 
 class TokenGenerator:
@@ -64,12 +63,7 @@ class TokenGenerator:
     def _one_by_one(self, inputs, ends, new, temperature, top_k, top_p, seed, first):
         rows, step = self._begun(inputs)
         numbers = first + tf.range(tf.shape(rows["input_word_ids"])[0])
-        drawn = uniform_draws(seed, numbers, new)
-
-        def choose(logits, number):
-            return next_tokens(logits, temperature, top_k, top_p, drawn[:, number])
-
-        return continued(step, rows, ends, new, choose)
+        return decoded(step, rows, ends, new, temperature, top_k, top_p, seed, numbers)
 
     def _by_beams(self, inputs, ends, new, beams, length_penalty):
         rows, step = self._begun(inputs)

@@ -4,6 +4,22 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
+from tf_adapt.generation.sampling import next_tokens, uniform_draws
+
+
+def decoded(step, rows, ends, new, temperature, top_k, top_p, seed, numbers):
+    """`continued` with the tokens of `next_tokens`.
+
+    Shapes: numbers `[batch] int32`, of the rows, on which their draws depend; seed a scalar
+    `int32`, the others as of `continued` and `next_tokens` → `[batch, at most new] int32`.
+    """
+    drawn = uniform_draws(seed, numbers, new)
+
+    def choose(logits, number):
+        return next_tokens(logits, temperature, top_k, top_p, drawn[:, number])
+
+    return continued(step, rows, ends, new, choose)
+
 
 def continued(step: Callable, inputs: dict, ends, new, choose: Callable):
     """The tokens that follow each row.

@@ -10,9 +10,9 @@ from tf_adapt.adaptation.unfreezing import make_trainable
 from tf_adapt.data.packing.dialog import OTHERS, REPLY_START, prompts_of
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
-from tf_adapt.generation.loop import continued
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.dialog.heads import ReplyChooser
+from tf_adapt.models.written_texts import written_texts
 from tf_adapt.tasks.by_kind.dialog import MAX_NEW_TOKENS
 from tf_adapt.tasks.task import Task
 
@@ -76,17 +76,28 @@ class DialogModel(AdaptedModel):
         sums = tf.math.unsorted_segment_sum(losses, where[:, 0], count)
         return sums, tf.reduce_sum(tf.cast(is_reply, tf.float32), axis=1)
 
+    def begun(self, prompts: dict) -> tuple:
+        """Prompts, of `prompts_of`, and the `step` that continues them."""
+        return prompts, self.encoder.native.step
+
+    @property
+    def end(self) -> int:
+        """Id of the token behind a reply."""
+        return self.encoder.native.vocabulary_size + 1
+
+    @property
+    def new_tokens(self) -> int:
+        """Most tokens of a reply."""
+        return MAX_NEW_TOKENS
+
+    @property
+    def writer(self):
+        """The preprocessor of the replies' tokens."""
+        return self.encoder.preprocessor
+
     def replies(self, given: dict):
         """The greedy reply to each prompt, `[batch] string`."""
-        native = self.encoder.native
-        end = tf.constant([native.vocabulary_size + 1])
-
-        def most_probable(logits, number):
-            return tf.argmax(logits, axis=-1, output_type=tf.int32)
-
-        new = tf.constant(MAX_NEW_TOKENS)
-        tokens = continued(native.step, prompts_of(given), end, new, most_probable)
-        return tf.strings.strip(self.encoder.preprocessor.detokenize(tokens))
+        return written_texts(self, prompts_of(given))
 
     def scores_of_others(self, given: dict):
         """The scores of the further wrong replies, `[batch, others] float32`; each prompt is read

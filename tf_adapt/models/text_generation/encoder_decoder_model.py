@@ -11,9 +11,9 @@ from tf_adapt.adaptation.unfreezing import make_trainable
 from tf_adapt.data.packing.text_generation import TARGET_IDS, TARGET_MASK
 from tf_adapt.encoder.encoder_decoder import EncoderDecoder
 from tf_adapt.errors import ConfigError
-from tf_adapt.generation.loop import continued
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.text_generation.cross_attentions import CrossAttentions
+from tf_adapt.models.written_texts import written_texts
 from tf_adapt.tasks.by_kind.text_generation import MAX_NEW_TOKENS
 from tf_adapt.tasks.task import Task
 
@@ -153,18 +153,21 @@ class EncoderDecoderModel(AdaptedModel):
     @property
     def end(self) -> int:
         """Id of the token before and behind a text of the decoder."""
-        return self.encoder.decoder.preprocessor.special_token_ids["end_of_segment_id"]
+        return self.writer.special_token_ids["end_of_segment_id"]
+
+    @property
+    def new_tokens(self) -> int:
+        """Most tokens of a text."""
+        return min(MAX_NEW_TOKENS, self.decoder.max_positions)
+
+    @property
+    def writer(self):
+        """The preprocessor of the texts' tokens."""
+        return self.encoder.decoder.preprocessor
 
     def written(self, given: dict):
         """The greedy text about each source, `[batch] string`."""
-        rows, step = self.begun(given)
-
-        def most_probable(logits, number):
-            return tf.argmax(logits, axis=-1, output_type=tf.int32)
-
-        new = tf.constant(min(MAX_NEW_TOKENS, self.decoder.max_positions))
-        tokens = continued(step, rows, tf.constant([self.end]), new, most_probable)
-        return tf.strings.strip(self.encoder.decoder.preprocessor.detokenize(tokens))
+        return written_texts(self, given)
 
     def get_config(self) -> dict:
         return super().get_config() | {

@@ -1,8 +1,8 @@
 """The replies of a dialogue. Imports no TensorFlow."""
 
 from tf_adapt.data.formats.dialogues import Exchange
-from tf_adapt.errors import ConfigError
-from tf_adapt.serving.by_kind.classification import Answer
+from tf_adapt.serving.by_kind.classification import Answer, Columns, Outputs
+from tf_adapt.serving.by_kind.written_texts import served as served_texts
 from tf_adapt.serving.by_kind.written_texts import variety, written
 from tf_adapt.serving.prediction.prediction import Prediction
 from tf_adapt.tasks.answer_scores import answer_f1
@@ -14,6 +14,25 @@ def predictions(task: Task, records: list[Exchange], answer: Answer) -> list[Pre
     return written(answer["reply"])
 
 
+def columns(records: list[Exchange]) -> Columns:
+    """The inputs of a signature of dialogues: texts, padded at their ends."""
+    return {
+        name: padded([list(getattr(record, name)) for record in records])
+        for name in ("persona", "history")
+    }
+
+
+def padded(rows: list[list[str]]) -> list[list[str]]:
+    """Rows of one length: `""` is no text."""
+    width = max(map(len, rows), default=0)
+    return [row + [""] * (width - len(row)) for row in rows]
+
+
+def served(task: Task, records: list, outputs: Outputs) -> Answer:
+    """The answer of an export."""
+    return {"reply": served_texts(outputs["reply"])}
+
+
 def reply_scores(
     task: Task, records: list[Exchange], predictions: list[Prediction]
 ) -> dict[str, float]:
@@ -22,15 +41,3 @@ def reply_scores(
     pairs = zip(replies, records, strict=True)
     scores = [answer_f1(reply, (record.reply,)) for reply, record in pairs]
     return {"f1": sum(scores) / len(scores), **variety(replies, "equal_replies")}
-
-
-def refuse_export(*arguments) -> None:
-    """Refuses exports.
-
-    Raises:
-        ConfigError: always.
-    """
-    raise ConfigError(
-        "a model of dialogues is not exported or served yet; expected its run folder: "
-        "`tf-adapt chat RUN`, `tf-adapt predict RUN`, `tf-adapt evaluate RUN`"
-    )

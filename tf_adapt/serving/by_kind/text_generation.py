@@ -1,8 +1,8 @@
 """Texts that are written about others. Imports no TensorFlow."""
 
 from tf_adapt.data.formats import Record
-from tf_adapt.errors import ConfigError
-from tf_adapt.serving.by_kind.classification import Answer
+from tf_adapt.serving.by_kind.classification import Answer, Outputs
+from tf_adapt.serving.by_kind.written_texts import served as served_texts
 from tf_adapt.serving.by_kind.written_texts import variety, written
 from tf_adapt.serving.prediction.prediction import Prediction
 from tf_adapt.tasks.by_kind.text_generation import overlaps
@@ -14,6 +14,11 @@ def predictions(task: Task, records: list[Record], answer: Answer) -> list[Predi
     return written(answer["text"])
 
 
+def served(task: Task, records: list, outputs: Outputs) -> Answer:
+    """The answer of an export."""
+    return {"text": served_texts(outputs["text"])}
+
+
 def text_scores(
     task: Task, records: list[Record], predictions: list[Prediction]
 ) -> dict[str, float]:
@@ -21,15 +26,3 @@ def text_scores(
     texts = [prediction.label for prediction in predictions]
     references = [record.label for record in records]
     return {**overlaps(texts, references), **variety(texts, "equal_texts")}
-
-
-def refuse_export(*arguments) -> None:
-    """Refuses exports.
-
-    Raises:
-        ConfigError: always.
-    """
-    raise ConfigError(
-        "a model that writes texts is not exported or served yet; expected its run folder: "
-        "`tf-adapt predict RUN`, `tf-adapt evaluate RUN`"
-    )

@@ -4,12 +4,30 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tf_adapt.errors import ConfigError
 from tf_adapt.serving.prediction.prediction import Prediction
 
 
 def written(texts: np.ndarray) -> list[Prediction]:
     """The texts of an answer, `[examples] bytes`."""
     return [Prediction(text.decode("utf-8", errors="replace"), ()) for text in texts.tolist()]
+
+
+def served(texts: np.ndarray) -> np.ndarray:
+    """The texts of an export, `str`, as those of a model, `bytes`."""
+    return np.array([text.encode() for text in texts], object)
+
+
+def refuse_shared() -> None:
+    """Refuses an export with other tasks.
+
+    Raises:
+        ConfigError: always.
+    """
+    raise ConfigError(
+        "a model that writes texts is exported alone, not with other tasks or in an ensemble; "
+        "leave it out"
+    )
 
 
 def variety(texts: Sequence[str], equal: str) -> dict[str, float]:

@@ -3,9 +3,10 @@
 The SavedModel contains vocabulary and labels; it needs only TensorFlow and tensorflow-text.
 """
 
+import functools
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from tf_adapt.data.packing.prepared import Limits
 from tf_adapt.layers.head_inputs import head_inputs_of
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.kinds import refuse_language_model
+from tf_adapt.models.written_texts import written_texts
 from tf_adapt.serving.exports.export_parts import (
     parts_that_are_read,
     read_of,
@@ -62,6 +64,12 @@ def export(
     offsets in the context in characters (Unicode code points), −1 for no answer. A context without
     content has no answer.
 
+    Text generation: `text` → `text` `[batch] string`. Dialog: `persona` `[batch, sentences]` and
+    `history` `[batch, turns] string`, the other's last turn at the end, both padded with "" →
+    `reply` `[batch] string`, "" for none; the oldest exchanges are left out where the model has no
+    room. Both have another signature, `generate`, which takes the scalars `max_new_tokens` (int32),
+    `temperature` (float32, 0: as `serving_default`, greedy) and `seed` (int32) too.
+
     A text without content (empty, white space) is not an error here as it is in `predict`, because
     it would fail the whole batch: it gets the model's label for a text without words.
 
@@ -85,7 +93,6 @@ def export(
         ConfigError: `max_length` is out of range, or the model is a language model.
     """
     refuse_language_model(model.task)
-    KINDS[model.task.kind].check()
     folder = Path(folder)
     if document_context:
         check_document_context(model.task, model.encoder)
@@ -94,7 +101,7 @@ def export(
         with merged(model.encoder):
             module = ServedModel(model, limit, truncate, document_context)
             module.add_parts()
-            save_module(module, aside, {"serving_default": module.signature()})
+            save_module(module, aside, module.signatures())
         describe_and_seal(aside, model.task, data, card)
     remember(module_hash(folder))
     return folder
@@ -146,6 +153,7 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
         ]
         self.given = [value for _, value in given]
         self.preprocessor = preprocessor or model.encoder.preprocessor
+        self.writer = getattr(model, "writer", None)
         # The module's own SavedModel has tables and assets.
         self.black_box = getattr(model.encoder.native, "module", None)
         self.labels = None if model.task.labels is None else tf.constant(model.task.labels)
@@ -165,6 +173,16 @@ class ServedModel(tf.__internal__.tracking.AutoTrackable):
         return tf.function(
             row.called(self._answer), input_signature=list(self._specs().values()), autograph=False
         )
+
+    def signatures(self) -> dict[str, Any]:
+        """All traced functions of an export of one task, by the names of their signatures."""
+        row = KINDS[self._predict.task.kind]
+
+        def texts_of(texts: dict) -> Any:
+            return row.texts(self._checked(texts))
+
+        further = row.signatures(self._predict, texts_of, self._specs())
+        return {"serving_default": self.signature(), **further}
 
     def add_parts(self) -> None:
         """Adds the signature as three functions, for other engines, where they can compute it: see
@@ -243,8 +261,27 @@ class ModelFromText:
         with traced_for_serving(self._model), given_values(self._given):
             return read_of(self.read, self._model.encoded(inputs, training=False), inputs)
 
+    def called(self, function: Callable[[AdaptedModel], Any]) -> Any:
+        """A function of the model, as it is served."""
+        with traced_for_serving(self._model), given_values(self._given):
+            return function(self._model)
+
+    @functools.cached_property
+    def written(self) -> Callable:
+        """What a model writes about texts with settings of `written_texts`, by one graph for all
+        signatures."""
+
+        def write(texts: list, settings: dict) -> tf.Tensor:
+            begin = KINDS[self.task.kind].begin
+            return self.called(
+                lambda model: written_texts(
+                    model, begin(model, texts, self.limits, settings["new"]), **settings
+                )
+            )
+
+        return tf.function(write, autograph=False)
+
     def answered(self, packed: dict, texts: list | tf.RaggedTensor) -> dict:
         """The predictions from what `packed` returned; the encoder's outputs may be among it."""
-        with traced_for_serving(self._model), given_values(self._given):
-            answers = self._model.predictions(packed["inputs"])
+        answers = self.called(lambda model: model.predictions(packed["inputs"]))
         return KINDS[self.task.kind].of_texts(answers, packed, texts)

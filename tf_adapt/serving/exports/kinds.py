@@ -2,17 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from tf_adapt.data.packing.prepared import Limits
-from tf_adapt.serving.by_kind import text_generation
-from tf_adapt.serving.by_kind.dialog import refuse_export
+from tf_adapt.serving.by_kind.written_texts import refuse_shared
+from tf_adapt.serving.exports import written
 from tf_adapt.serving.exports.by_kind import (
     classification,
+    dialog,
     multilabel_classification,
     regression,
     span_extraction,
     tagging,
+    text_generation,
 )
 from tf_adapt.serving.exports.export_parts import traced
 from tf_adapt.tasks.task import Task
@@ -31,7 +34,11 @@ class Row:
         of_texts: answers to what was packed, this, texts → answers to the texts.
         combined: a combination, answers of several models, texts → one answer.
         parts: as `tf_adapt.serving.exports.export_parts.traced`.
-        check: refuses kinds that are not exported.
+        begin: of what writes texts: model, texts, limits, most new tokens → what the model's
+            `begun` takes.
+        signatures: a `ModelFromText`, `texts` of checked inputs, specs of these → further
+            signatures by name.
+        check_shared: refuses kinds that are exported alone.
     """
 
     called: Callable[[Callable[[dict], dict]], Callable[..., dict]]
@@ -42,11 +49,27 @@ class Row:
     of_texts: Callable[[dict, dict, Any], dict] = classification.of_rows_of_texts
     combined: Callable[[Callable, list[dict], Any], dict] = classification.combined
     parts: Callable[..., dict[str, Any]] = traced
-    check: Callable[[], None] = lambda: None
+    begin: Callable[..., dict] | None = None
+    signatures: Callable[..., dict[str, Any]] = lambda *given: {}
+    check_shared: Callable[[], None] = lambda: None
 
 
 _LABEL = Row(classification.of_text, classification.named)
 _NUMBER = Row(classification.of_text, regression.named)
+
+
+def _written(called: Callable, begin: Callable, output: str) -> Row:
+    return Row(
+        called,
+        lambda texts, *given: {output: texts},
+        predicted=written.predicted,
+        parts=span_extraction.no_parts,
+        begin=begin,
+        signatures=partial(written.signatures, output=output),
+        check_shared=refuse_shared,
+    )
+
+
 KINDS = {
     "classification": _LABEL,
     "multilabel_classification": replace(_LABEL, named=multilabel_classification.named),
@@ -67,14 +90,6 @@ KINDS = {
         predicted=span_extraction.predicted,
         parts=span_extraction.no_parts,
     ),
-    "text_generation": Row(
-        classification.of_text,
-        classification.named,
-        check=text_generation.refuse_export,
-    ),
-    "dialog": Row(
-        classification.of_text,
-        classification.named,
-        check=refuse_export,
-    ),
+    "text_generation": _written(classification.of_text, text_generation.sources, "text"),
+    "dialog": _written(dialog.of_dialogue, dialog.prompts, "reply"),
 }

@@ -24,6 +24,7 @@ from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.kinds import refuse_language_model
 from tf_adapt.runs.export_files import DEFAULT, TASKS
 from tf_adapt.serving.exports.export import EXPORT, ServedModel
+from tf_adapt.serving.exports.kinds import KINDS
 from tf_adapt.serving.exports.model_card import CARD, shared_card
 
 NAME = re.compile(r"[A-Za-z0-9_.-]+")
@@ -55,8 +56,8 @@ def export_shared(tasks: dict[str, ServedTask], folder: str | os.PathLike) -> Pa
 
     Raises:
         ConfigError: fewer than two tasks, a name that no signature can have, a language model, a
-            model in half precision, encoders of different modules, or a model whose encoder has no
-            weight in common with the others.
+            model that writes texts, a model in half precision, encoders of different modules, or a
+            model whose encoder has no weight in common with the others.
         ArtifactError: the folder exists or cannot be written.
     """
     folder = Path(folder)
@@ -101,6 +102,7 @@ def check_shared(tasks: Mapping[str, ServedTask]) -> None:
                 f"a signature, and not {DEFAULT}; give it another one, as NAME=RUN"
             )
         refuse_language_model(model.task)
+        KINDS[model.task.kind].check_shared()
         if encoder.module_hash != first.model.encoder.module_hash:
             raise ConfigError(
                 f"task {name}: expected an encoder of the module of {first_name} "

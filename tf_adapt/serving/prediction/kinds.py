@@ -91,18 +91,16 @@ KINDS = {
         scores=span_extraction.scores,
         certainties=certain.none,
     ),
-    "text_generation": Row(
+    "text_generation": _row(
         text_generation.predictions,
-        text_generation.refuse_export,
-        text_generation.refuse_export,
-        text_generation.predictions,
+        text_generation.served,
         scores=text_generation.text_scores,
         certainties=certain.none,
     ),
     "dialog": Row(
         dialog.predictions,
-        dialog.refuse_export,
-        dialog.refuse_export,
+        dialog.columns,
+        dialog.served,
         dialog.predictions,
         scores=dialog.reply_scores,
         certainties=certain.none,

@@ -117,7 +117,8 @@ def _answered(exported: ExportedTask, answer: Answer, records: list) -> dict[str
 def _check_shapes(task: Task, records: list, answer: dict[str, np.ndarray]) -> None:
     count = KINDS[task.kind].rows(records)
     labels = len(task.labels or ())
-    one_each = dict.fromkeys(("score", "label", "answer", "start", "end"), (count,))
+    names = ("score", "label", "answer", "start", "end", "text", "reply")
+    one_each = dict.fromkeys(names, (count,))
     expected = one_each | {"probabilities": (count, labels)}
     for name, array in answer.items():
         if array.shape != expected[name]:

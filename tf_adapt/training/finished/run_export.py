@@ -12,7 +12,6 @@ from tf_adapt.runs.ensemble_folder import is_ensemble
 from tf_adapt.runs.ensemble_folder import read as read_ensemble
 from tf_adapt.runs.export_files import DEFAULT
 from tf_adapt.serving.exports.export import next_version
-from tf_adapt.serving.exports.kinds import KINDS as EXPORTS
 from tf_adapt.serving.exports.model_card import (
     ensemble_card,
     shared_card,
@@ -152,7 +151,6 @@ def _served_tasks(run: str | os.PathLike, trust: bool) -> dict[str | None, Serve
 def _served_task(model: AdaptedModel, reading: Reading) -> ServedTask:
     """What an export needs of a run: how files are read, not where they were."""
     refuse_language_model(model.task)
-    EXPORTS[model.task.kind].check()
     max_length, truncate, document_context = reading.limits
     return ServedTask(model, max_length, truncate, _how_to_read(reading), document_context)
 

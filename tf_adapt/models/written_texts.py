@@ -1,0 +1,29 @@
+"""The texts that a model writes, in the graph."""
+
+import tensorflow as tf
+
+from tf_adapt.generation.loop import decoded
+
+
+def written_texts(model, rows, new=None, temperature=0.0, seed=0):
+    """The text that a model writes for each row: the most probable tokens, or drawn ones.
+
+    A row's draws depend on the seed alone, whatever other rows there are.
+
+    Shapes: new and seed scalars `int32`, temperature a scalar `float32` → `[batch] string`, UTF-8
+    without white space around it; "" where the first token ends the text.
+
+    Args:
+        model: a `DialogModel` or an `EncoderDecoderModel`.
+        rows: what its `begun` takes.
+        new: most tokens of a text; by default the model's `new_tokens`.
+        temperature: 0: no draw; see `Decoding`.
+    """
+    rows, step = model.begun(rows)
+    new = tf.convert_to_tensor(model.new_tokens if new is None else new)
+    numbers = tf.zeros_like(rows["input_word_ids"][:, 0])
+    draws = temperature, 0, 1.0, seed, numbers
+    tokens = decoded(step, rows, tf.constant([model.end]), new, *map(tf.convert_to_tensor, draws))
+    texts = tf.strings.strip(model.writer.detokenize(tokens))
+    # A text may be cut inside of a character.
+    return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
