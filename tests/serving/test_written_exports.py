@@ -8,18 +8,22 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-import tf_adapt as ta
-from tf_adapt.data.batches import prepare
-from tf_adapt.data.formats.dialogues import Exchange
-from tf_adapt.data.packing.dialog import prompts_of
-from tf_adapt.encoder.encoder_decoder import EncoderDecoder
-from tf_adapt.errors import ConfigError
-from tf_adapt.generation.decoding import Decoding
-from tf_adapt.generation.generator import TokenGenerator
-from tf_adapt.models.dialog.dialog_model import build_dialog_model
-from tf_adapt.models.text_generation.encoder_decoder_model import build_encoder_decoder
-from tf_adapt.serving.exports.shared_export import ServedTask, check_shared
-from tf_adapt.tasks.by_kind.dialog import NEW_TOKENS, SEGMENTS
+pytest.importorskip("starlette", reason="the extra [serve] is not installed")
+
+from servers import running, server_of  # noqa: E402
+
+import tf_adapt as ta  # noqa: E402
+from tf_adapt.data.batches import prepare  # noqa: E402
+from tf_adapt.data.formats.dialogues import Exchange  # noqa: E402
+from tf_adapt.data.packing.dialog import prompts_of  # noqa: E402
+from tf_adapt.encoder.encoder_decoder import EncoderDecoder  # noqa: E402
+from tf_adapt.errors import ConfigError  # noqa: E402
+from tf_adapt.generation.decoding import Decoding  # noqa: E402
+from tf_adapt.generation.generator import TokenGenerator  # noqa: E402
+from tf_adapt.models.dialog.dialog_model import build_dialog_model  # noqa: E402
+from tf_adapt.models.text_generation.encoder_decoder_model import build_encoder_decoder  # noqa: E402
+from tf_adapt.serving.exports.shared_export import ServedTask, check_shared  # noqa: E402
+from tf_adapt.tasks.by_kind.dialog import NEW_TOKENS, SEGMENTS  # noqa: E402
 
 pytestmark = pytest.mark.slow
 LONG = "the end of it " * 12
@@ -194,6 +198,49 @@ def test_no_more_tokens_than_positions(program):
     }
     with pytest.raises(tf.errors.InvalidArgumentError, match="at most 256, the positions of the"):
         program["writer"].signatures["generate"](**given)
+
+
+@pytest.fixture(scope="module")
+def served(folders):
+    with running(server_of({name: folder.parent for name, folder in folders.items()})) as found:
+        yield found
+
+
+def test_a_server_gives_the_texts_of_the_exports(served, answers):
+    client = ta.Client(f"http://127.0.0.1:{served.port}", batch_size=3)
+    dialogues = [(one.persona, one.history) for one in EXCHANGES]
+    for name, rows in (("dialog", dialogues), ("writer", SOURCES)):
+        assert client.predict(rows, name) == answers[name][0]
+        assert client.predict(rows, name, settings=SETTINGS) == answers[name][1]
+    shown = served.get("/page/models.json").json["models"]
+    assert [one["signature"] for one in shown] == ["serving_default"] * 2
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"instances": [{"persona": [""], "history": ["a"]}]}, "persona: expected at least one"),
+        ({"instances": [{"persona": ["a"], "history": []}]}, "history: expected at least one text"),
+        ({"instances": [{"persona": "a", "history": ["a"]}]}, "persona[0]: expected a list of te"),
+        ({"instances": [{"persona": ["a"], "history": ["a", 1]}]}, "history[0][1]: expected a te"),
+        ({"instances": [{"persona": ["the " * 200], "history": ["a"]}]}, "of at most 120 tokens"),
+        (
+            {"signature_name": "generate", "inputs": {"persona": [["a"]], "history": [["a"]]}},
+            "expected the keys persona, history, max_new_tokens, temperature, seed",
+        ),
+        (
+            {
+                "signature_name": "generate",
+                "inputs": {"persona": [["a"]], "history": [["a"]]} | SETTINGS | {"temperature": -1},
+            },
+            "temperature: expected a number from 0 (no draw) to 100, got -1",
+        ),
+    ],
+)
+def test_s1_what_a_served_model_refuses(served, content, message):
+    answer = served.predict("dialog", **content)
+    assert answer.status == 400
+    assert message in answer.error
 
 
 def test_other_tasks_are_not_beside_one_that_writes(dialog):

@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from tf_adapt.tasks.label_sets import joined
 
 SENTENCE = "The ferry from Oslo reached Copenhagen on Monday , and Ada Lind waited at the pier ."
+# The further signature of what writes texts, and its settings, each one value a call.
+GENERATE = "generate"
+SETTINGS = {"max_new_tokens": int, "temperature": float, "seed": int}
 _COLUMNS = ("text_a", "text_b", "prediction")
 _BREAKS = re.compile("[\t\n\r]+")
 
@@ -90,6 +93,7 @@ class Row:
         sample: of each input.
         out: what comes out, in a word.
         no_labels: what the answer is where a task has no labels.
+        settings: of the signature `generate`, by name; none: there is no such signature.
         texts: of a record, which a file of predictions may hold before them.
         columns: the labels → of a table, after the prediction.
         fields: a prediction → of a line of a table.
@@ -103,6 +107,7 @@ class Row:
     sample: Mapping[str, str]
     out: str = "answers"
     no_labels: str = ""
+    settings: Mapping[str, type] = field(default_factory=dict)
     texts: tuple[str, ...] = ("text_a",)
     columns: Callable[[Sequence[str] | None], list[str]] = _label_columns
     fields: Callable[[Any], list[str]] = _label_fields
@@ -174,6 +179,7 @@ KINDS = {
         'text=tf.constant(["a text"])',
         {"text": f"the pier\n{SENTENCE}"},
         out="texts",
+        settings=SETTINGS,
         columns=lambda labels: [],
         fields=lambda prediction: [on_one_line(prediction.label)],
         object=lambda record, prediction, labels: {"prediction": prediction.label},
@@ -185,6 +191,7 @@ KINDS = {
         'persona=tf.constant([["i keep bees ."]]), history=tf.constant([["who are you ?"]])',
         {"persona": "i keep bees .", "history": "hello , what do you do for fun ?"},
         out="replies",
+        settings=SETTINGS,
         texts=("shown",),
         columns=lambda labels: [],
         fields=lambda prediction: [on_one_line(prediction.label)],

@@ -89,6 +89,29 @@ def test_s2_long_sentences_are_not_one_call():
     assert called == [(3, 2, 4), (1, 10, 30), (6, 2, 2), *[(1, 10, 30)] * 3, (6, 2, 4)]
 
 
+def test_a_call_has_one_choice_of_settings():
+    calls = []
+
+    def write(columns: dict) -> dict:
+        calls.append(columns)
+        return {"reply": columns["history"]}
+
+    async def ask() -> list:
+        with ThreadPoolExecutor(1) as executor:
+            batcher = Batcher(write, executor, Limits(batch_wait_ms=20))
+            return await asyncio.gather(
+                batcher.answer({"history": [["a"]]}, {"seed": 1}),
+                batcher.answer({"history": [["b", "c"]]}, {"seed": 1}),
+                batcher.answer({"history": [["d"]]}, {"seed": 2}),
+            )
+
+    asyncio.run(ask())
+    assert calls == [
+        {"history": [["a", ""], ["b", "c"]], "seed": 1},
+        {"history": [["d"]], "seed": 2},
+    ]
+
+
 def test_s2_long_texts_are_not_one_call():
     requests = [{"text": ["a" * 100, "b"]}, {"text": ["c" * 40]}, {"text": ["d" * 12] * 3}]
     limits = Limits(batch_rows=8, batch_wait_ms=5, batch_characters=30)

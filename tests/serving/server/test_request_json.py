@@ -12,6 +12,7 @@ from tf_adapt.serving.server.request_json import example_request, predict_reques
 
 TEXT = {"serving_default": {"text": 1}}
 PAIR = {"serving_default": {"text_a": 1, "text_b": 1}}
+WRITES = {"serving_default": {"text": 1, "max_new_tokens": 0, "temperature": 0}}
 WORDS = {"serving_default": {"tokens": 2}}
 QUESTION = {"serving_default": {"question": 1, "context": 1}}
 LIMITS = Limits(request_rows=3, characters=10)
@@ -54,6 +55,14 @@ def test_formats():
         assert request.by_row == ("instances" in content)
 
 
+def test_settings_are_those_of_the_whole_request():
+    inputs = {"text": ["a", "b"], "max_new_tokens": 5, "temperature": 1}
+    request = read(WRITES, {"inputs": inputs})
+    assert request.columns == {"text": ["a", "b"]}
+    assert request.settings == {"max_new_tokens": 5, "temperature": 1.0}
+    assert type(request.settings["temperature"]) is float
+
+
 def test_examples_share_their_context():
     content = {"context": {"text_b": "b"}, "examples": [{"text_a": "a"}, {"text_a": "c"}]}
     request = read(PAIR, content, example_request)
@@ -89,6 +98,22 @@ REFUSED = {
     "bytes in base64": (TEXT, {"instances": [{"b64": "/w=="}]}, "expected UTF-8 in base64"),
     "too long": (TEXT, {"instances": ["a" * 11]}, "at most 10 characters, got 11"),
     "too many": (TEXT, {"instances": ["a"] * 4}, "at most 3 rows in a request, got 4"),
+    "settings of rows": (WRITES, {"instances": ["a"]}, "expected 'inputs', for max_new_tokens"),
+    "no setting": (WRITES, {"inputs": {"text": ["a"]}}, "the keys text, max_new_tokens, temp"),
+    **{
+        f"{name} as {value!r}": (
+            WRITES,
+            {"inputs": {"text": ["a"], "max_new_tokens": 1, "temperature": 0} | {name: value}},
+            f"inputs.{name}: expected {message}",
+        )
+        for name, value, message in (
+            ("max_new_tokens", 2.5, "a whole number, got a number"),
+            ("max_new_tokens", True, "a whole number, got true or false"),
+            ("max_new_tokens", 2**40, "at most 2147483647"),
+            ("temperature", "1", "a number, got a text"),
+            ("temperature", [1], "a number, got a list"),
+        )
+    },
     "half a pair": (PAIR, {"instances": [{"text_a": "a"}]}, "expected the keys text_a, text_b"),
     "no pair": (PAIR, {"instances": ["a"]}, "expected an object with the keys text_a, text_b"),
     "pairs as a list": (PAIR, {"inputs": ["a"]}, "inputs: expected an object with the keys"),
@@ -109,14 +134,14 @@ REFUSED = {
         {"signature_name": 0, "instances": [["a"]]},
         "signature_name: expected one of",
     ),
-    "no words": (WORDS, {"instances": ["a"]}, "tokens[0]: expected a list of words, got a text"),
+    "no words": (WORDS, {"instances": ["a"]}, "tokens[0]: expected a list of texts, got a text"),
     "rank 3": (WORDS, {"instances": [[["a"]]]}, "tokens[0][0]: expected a text, got a list"),
     "an empty word": (
         WORDS,
         {"instances": [["a", "", "b", ""]]},
-        'tokens[0][1]: expected a word, got ""',
+        'tokens[0][1]: expected a text, got ""',
     ),
-    "ragged": (WORDS, {"instances": [["a", "b"], ["c"]]}, "expected 2 words as in the first row"),
+    "ragged": (WORDS, {"instances": [["a", "b"], ["c"]]}, "expected 2 texts as in the first row"),
     "a long sentence": (WORDS, {"instances": [["a"] * 6]}, "at most 10 characters, got 12"),
 }
 

@@ -4,12 +4,13 @@ import http.client
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.serving.client.client_rows import batches, cut, fits, json_bytes, row_of
+from tf_adapt.serving.kinds import GENERATE, SETTINGS
 from tf_adapt.serving.token import is_token
 
 _DEFAULT = "serving_default"
@@ -62,21 +63,28 @@ class Client:
         return [self._part(path, entry, str, "name") for entry in models]
 
     def predict(
-        self, texts: Sequence[Any], model: str | None = None, signature: str | None = None
-    ) -> list[dict[str, Any] | float]:
+        self,
+        texts: Sequence[Any],
+        model: str | None = None,
+        signature: str | None = None,
+        settings: Mapping[str, float] | None = None,
+    ) -> list[dict[str, Any] | float | str]:
         """The outputs for each text, in the order of the texts.
 
         Args:
             texts: texts; pairs of texts; for tagging lists of words; for span extraction pairs of
-                a question and its context.
+                a question and its context; for dialog pairs of a persona and a history, lists of
+                texts.
             model: its name; not needed where the server has one model.
             signature: the task, of an export of several.
+            settings: `max_new_tokens`, `temperature` and `seed`, all three, of a model that writes
+                texts; by default it writes as its run.
 
         Returns:
             For each text `{"label": …, "scores": […]}`; multilabel: `{"labels": […], "scores":
             […]}` with "" for a label that is not chosen; tagging: `{"tags": […], "scores": [[…]]}`
             with one entry a word; regression: a number; span extraction: `{"answer": …, "score": …,
-            "start": …, "end": …}`, the offsets in characters.
+            "start": …, "end": …}`, the offsets in characters; the text that a model writes.
 
         Raises:
             ArtifactError: the server cannot be reached, is too busy, or fails.
@@ -86,12 +94,16 @@ class Client:
         if isinstance(texts, str):
             raise DataError("texts: expected a list of texts, got one text; put it into a list")
         place = f"/v1/models/{quote(self._only(model), safe='')}"
-        inputs = self._inputs(place, signature or _DEFAULT)
+        name = signature or (_DEFAULT if settings is None else GENERATE)
+        inputs = self._inputs(place, name) - SETTINGS.keys()
         rows = [row_of(text, inputs, f"texts[{number}]") for number, text in enumerate(texts)]
         path, predictions = f"{place}:predict", []
         for batch in batches(rows, self._batch_size):
-            request = {"signature_name": signature or _DEFAULT, "instances": batch}
-            predictions += self._part(path, self._answer(path, request), list, "predictions")
+            request, answer = {"signature_name": name, "instances": batch}, "predictions"
+            if settings is not None:
+                columns = {key: [row[key] for row in batch] for key in batch[0]}
+                request, answer = {"signature_name": name, "inputs": columns | settings}, "outputs"
+            predictions += self._part(path, self._answer(path, request), list, answer)
         if len(predictions) != len(rows) or not all(map(fits, predictions, rows)):
             raise ArtifactError(
                 f"{self._url}: expected a prediction for each of {len(rows)} texts, got others; is "

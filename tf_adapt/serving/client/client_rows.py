@@ -10,7 +10,7 @@ Row = dict[str, Any]
 
 # Of the rows in a request: half of what a server takes by default.
 MOST_BYTES = 512 * 1024
-# A word of padding.
+# A text of padding.
 _PAD_BYTES = len('"", ')
 
 
@@ -34,12 +34,23 @@ def row_of(text: Any, inputs: set[str], where: str) -> Row:
         if is_list and len(text) == 2:
             return {"question": text[0], "context": text[1]}
         raise DataError(f"{where}: expected (question, context), got something else")
+    if inputs == {"persona", "history"}:
+        if isinstance(text, list | tuple) and len(text) == 2 and all(map(_is_texts, text)):
+            return {"persona": list(text[0]), "history": list(text[1])}
+        raise DataError(
+            f"{where}: expected (persona, history), each a list of texts, got something else"
+        )
     if inputs == {"tokens"}:
         if is_list and text and all(text):
             return {"tokens": list(text)}
         raise DataError(f"{where}: expected a list of words, none of them empty, got another value")
     got = ", ".join(sorted(inputs))
     raise ConfigError(f"model: expected an export of tf_adapt, got one with the inputs {got}")
+
+
+def _is_texts(value: Any) -> bool:
+    is_list = isinstance(value, list | tuple) and bool(value)
+    return is_list and all(isinstance(text, str) and text for text in value)
 
 
 def batches(rows: list[Row], most_rows: int) -> Iterator[list[Row]]:
@@ -50,9 +61,9 @@ def batches(rows: list[Row], most_rows: int) -> Iterator[list[Row]]:
     batch: list[Row] = []
     size = width = 0
     for row in rows:
-        words = len(row.get("tokens", ()))
-        # Bytes beyond those of padding words, which are counted for all rows below.
-        row_bytes = len(json_bytes(row)) - _PAD_BYTES * words
+        words = max(len(value) if isinstance(value, list) else 0 for value in row.values())
+        # Bytes beyond those of padding texts, which are counted for all rows below.
+        row_bytes = max(len(json_bytes(row)) - _PAD_BYTES * words, 0)
         padded = _PAD_BYTES * max(width, words) * (len(batch) + 1)
         if batch and (len(batch) == most_rows or size + row_bytes + padded > MOST_BYTES):
             yield _padded(batch)
@@ -86,8 +97,11 @@ def cut(prediction: Any, row: Row) -> Any:
 
 
 def _padded(rows: list[Row]) -> list[Row]:
-    """Sentences of one length: `""` is no word."""
-    if "tokens" not in rows[0]:
-        return rows
-    width = max(len(row["tokens"]) for row in rows)
-    return [{"tokens": row["tokens"] + [""] * (width - len(row["tokens"]))} for row in rows]
+    """Lists of one length: `""` is no text."""
+    padded = [dict(row) for row in rows]
+    for name, value in rows[0].items():
+        if isinstance(value, list):
+            width = max(len(row[name]) for row in rows)
+            for row in padded:
+                row[name] = row[name] + [""] * (width - len(row[name]))
+    return padded

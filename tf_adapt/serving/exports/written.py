@@ -6,9 +6,10 @@ from typing import Any
 import tensorflow as tf
 
 from tf_adapt.generation.decoding import HOTTEST
+from tf_adapt.serving.kinds import GENERATE, SETTINGS
 
-GENERATE = "generate"
-_SETTINGS = {"max_new_tokens": tf.int32, "temperature": tf.float32, "seed": tf.int32}
+_TYPES = {int: tf.int32, float: tf.float32}
+_SETTINGS = {name: _TYPES[one] for name, one in SETTINGS.items()}
 
 
 def predicted(model: Any, texts: list[tf.Tensor]) -> tf.Tensor:

@@ -19,8 +19,8 @@ from tf_adapt.runs.ensemble_folder import ENSEMBLE
 from tf_adapt.runs.exports_in import no_run
 from tf_adapt.runs.run_folder import CONFIG
 
-# A value a row for each input; an array for each output, in which texts are `str`.
-Columns = dict[str, list]
+# A value a row for each input, or the one of a setting; an array for each output, texts as `str`.
+Columns = dict[str, Any]
 Outputs = dict[str, np.ndarray]
 Answer = Callable[[Columns], Outputs]
 SAVED_MODEL = "saved_model.pb"

@@ -39,10 +39,7 @@ def answered_by(signature: Callable, program: Any) -> Answer:
     """
 
     def answer(columns: Columns, _program: Any = program) -> Outputs:
-        tensors = {
-            name: tf.constant(values, tf.string, shape=_shape(values))
-            for name, values in columns.items()
-        }
+        tensors = {name: _tensor(values) for name, values in columns.items()}
         try:
             outputs = sorted(signature(**tensors).items())
             return {name: _texts(value.numpy()) for name, value in outputs}
@@ -53,6 +50,13 @@ def answered_by(signature: Callable, program: Any) -> Answer:
             raise DataError(reason) from None
 
     return answer
+
+
+def _tensor(values: list | int | float) -> tf.Tensor:
+    """Of a column of texts, or of a setting."""
+    if isinstance(values, list):
+        return tf.constant(values, tf.string, shape=_shape(values))
+    return tf.constant(values)
 
 
 def _shape(values: list) -> list[int]:

@@ -158,7 +158,7 @@ class Server:
             asked = read(body, inputs, self.limits)
             task = signatures[asked.signature].task
             check_method(method, task.kind)
-            outputs = await version.batchers[asked.signature].answer(asked.columns)
+            outputs = await version.batchers[asked.signature].answer(asked.columns, asked.settings)
         if method == "predict":
             return _json(predictions(outputs, asked.by_row))
         if method == "classify":

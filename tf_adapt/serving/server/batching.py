@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tf_adapt.serving.server.answer_json import Outputs
 from tf_adapt.serving.server.limits import Limits, RefusedError
-from tf_adapt.serving.server.request_json import Columns
+from tf_adapt.serving.server.request_json import Columns, Settings
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class _Job:
     columns: Columns
     size: _Size
     characters: int
+    settings: Settings
     answer: asyncio.Future[Outputs]
     arrived: float = field(default_factory=time.monotonic)
     waits: bool = True
@@ -69,15 +70,16 @@ class Batcher:
         self.waiting_rows = 0
         self._waiting_characters = 0
 
-    async def answer(self, columns: Columns) -> Outputs:
-        """The outputs for the rows of one request.
+    async def answer(self, columns: Columns, settings: Settings | None = None) -> Outputs:
+        """The outputs for the rows of one request; a call has requests of equal settings alone.
 
         Raises:
             RefusedError: the queue is full (429), the answer is late (504), or the model refuses
                 (400).
         """
         loop = asyncio.get_running_loop()
-        jobs = [_Job(*part, loop.create_future()) for part in _parts(columns, self._limits)]
+        parts = _parts(columns, self._limits)
+        jobs = [_Job(*part, settings or {}, loop.create_future()) for part in parts]
         rows = self.waiting_rows + sum(job.size.rows for job in jobs)
         characters = self._waiting_characters + sum(job.characters for job in jobs)
         is_full = rows > self._limits.queue_rows or characters > self._limits.queue_characters
@@ -127,13 +129,16 @@ class Batcher:
     def _take(self) -> list[_Job]:
         batch: list[_Job] = []
         size = _Size()
-        while self._jobs and (not batch or (size + self._jobs[0].size).fits(self._limits)):
+        while self._jobs and (not batch or self._joins(self._jobs[0], batch[0], size)):
             job = self._jobs.popleft()
             self._leave(job)
             if not job.answer.done():
                 size += job.size
                 batch.append(job)
         return batch
+
+    def _joins(self, job: _Job, first: _Job, size: _Size) -> bool:
+        return job.settings == first.settings and (size + job.size).fits(self._limits)
 
     def _leave(self, job: _Job) -> None:
         if job.waits:
@@ -143,7 +148,7 @@ class Batcher:
 
     async def _run(self, batch: list[_Job]) -> None:
         loop = asyncio.get_running_loop()
-        columns = _merged([job.columns for job in batch])
+        columns = _merged([job.columns for job in batch]) | batch[0].settings
         self._observe(sum(job.size.rows for job in batch))
         try:
             outputs = await loop.run_in_executor(self._executor, self._call, columns)
@@ -180,7 +185,7 @@ def _measured(row: tuple) -> tuple[_Size, int]:
     """Size and characters of a row."""
     if isinstance(row[0], list):
         # As in `Limits.characters`; what a request pads with counts, too.
-        characters = sum(map(len, row[0])) + len(row[0])
+        characters = sum(sum(map(len, texts)) + len(texts) for texts in row)
         return _Size(1, characters), characters
     characters = sum(map(len, row))
     return _Size(1, characters // 4), characters
@@ -206,6 +211,6 @@ def _rows_of(outputs: Outputs, start: int, job: _Job) -> Outputs:
     """The rows of one job, without padding words."""
     of_job = {name: rows[start : start + job.size.rows] for name, rows in outputs.items()}
     (first, *_) = job.columns.values()
-    if isinstance(first[0], list):
+    if all(isinstance(rows[0], list) for rows in (first, *of_job.values())):
         of_job = {name: [row[: len(first[0])] for row in rows] for name, rows in of_job.items()}
     return of_job

@@ -14,8 +14,8 @@ from hub_modules.engines.names import TENSORFLOW
 from tf_adapt.errors import ArtifactError, ConfigError, DataError
 from tf_adapt.runs.export_files import described_tasks, description_file, saved_task
 from tf_adapt.serving.exports.model_card import CARD
-from tf_adapt.serving.kinds import KINDS
-from tf_adapt.serving.reading.opened import Answer, check_export, opened
+from tf_adapt.serving.kinds import GENERATE, KINDS
+from tf_adapt.serving.reading.opened import Answer, Opened, check_export, opened
 from tf_adapt.serving.server.answer_json import Outputs
 from tf_adapt.serving.server.limits import RefusedError
 from tf_adapt.serving.server.request_json import Columns, Inputs
@@ -31,8 +31,8 @@ class Signature:
 
     Attributes:
         inputs: rank by name, see `request_json`.
-        call: columns of texts → one value a row for each output; raises `RefusedError` where the
-            model refuses a text.
+        call: columns of texts, and settings → one value a row for each output; raises
+            `RefusedError` where the model refuses a text.
         definition: as in TensorFlow Serving's metadata.
         dataset: the name of the one that the task was trained on; None: own files.
     """
@@ -69,10 +69,10 @@ def load_export(folder: Path, trust: bool, engine: str = TENSORFLOW) -> Export:
     signatures = {}
     for name, (task, dataset) in tasks.items():
         try:
-            call = _listed(exported.answer(name))
-            _check_outputs(task, call({key: [_word(r)] for key, r in inputs_of(task).items()}))
-            definition = exported.definitions[name]
-            signatures[name] = Signature(task, inputs_of(task), call, definition, dataset)
+            signatures[name] = _signature(exported, name, task, inputs_of(task), dataset)
+            if KINDS[task.kind].settings:
+                inputs = inputs_of(task) | dict.fromkeys(KINDS[task.kind].settings, 0)
+                signatures[GENERATE] = _signature(exported, GENERATE, task, inputs, dataset)
         except ConfigError:
             raise
         # A signature that is not one of ours may fail in any way.
@@ -83,6 +83,17 @@ def load_export(folder: Path, trust: bool, engine: str = TENSORFLOW) -> Export:
                 f"task, got another one ({problem}); export the run again"
             ) from error
     return Export(signatures, _text(folder / CARD), _report(folder))
+
+
+def _signature(
+    exported: Opened, name: str, task: Task, inputs: Inputs, dataset: str | None
+) -> Signature:
+    """A signature that was called once."""
+    call, settings = _listed(exported.answer(name)), KINDS[task.kind].settings
+    words = {1: ["a"], 2: [["a"]]}
+    first = {key: words[rank] if rank else settings[key](1) for key, rank in inputs.items()}
+    _check_outputs(task, call(first))
+    return Signature(task, inputs, call, exported.definitions[name], dataset)
 
 
 def tasks_of(folder: Path) -> dict[str, tuple[Task, str | None]]:
@@ -121,10 +132,6 @@ def _text(path: Path) -> str:
 def inputs_of(task: Task) -> Inputs:
     """The inputs of a task's signature: rank by name."""
     return KINDS[task.kind].inputs
-
-
-def _word(rank: int) -> str | list[str]:
-    return ["a"] if rank == 2 else "a"
 
 
 def _listed(answer: Answer) -> Callable[[Columns], Outputs]:

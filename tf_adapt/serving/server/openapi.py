@@ -6,6 +6,7 @@ from tf_adapt.version import __version__
 
 _TEXT = {"oneOf": [{"type": "string"}, {"type": "object", "required": ["b64"]}]}
 _VALUE = {"oneOf": [*_TEXT["oneOf"], {"type": "array", "items": _TEXT}]}
+_COLUMN = {"oneOf": [{"type": "array"}, {"type": "number"}]}
 _SIGNATURE = {"type": "string", "default": "serving_default"}
 _ROW = {
     "description": "The one input, or an object of the inputs by name.",
@@ -27,7 +28,7 @@ _SCHEMAS = {
                 "description": "The one input's values, or an object of columns by name.",
                 "oneOf": [
                     {"type": "array", "minItems": 1, "items": _VALUE},
-                    {"type": "object", "additionalProperties": {"type": "array"}},
+                    {"type": "object", "additionalProperties": _COLUMN},
                 ],
             },
         },

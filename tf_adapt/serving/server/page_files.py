@@ -37,7 +37,7 @@ def page_file(name: str) -> Response:
 
 
 def shown_models(models: dict[str, Model]) -> list[dict[str, Any]]:
-    """One entry for each signature of each model."""
+    """One entry for each signature of each model; those with settings are left out."""
     return [
         {
             "model": name,
@@ -54,6 +54,7 @@ def shown_models(models: dict[str, Model]) -> list[dict[str, Any]]:
         }
         for name, model in models.items()
         for signature, served in model.current.export.signatures.items()
+        if all(served.inputs.values())
     ]
 
 

@@ -3,16 +3,20 @@
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hub_modules.storage.json_files import NestingError, utf8_json_value
+from tf_adapt.serving.kinds import SETTINGS
 from tf_adapt.serving.server.limits import Limits, RefusedError
 
 DEFAULT = "serving_default"
-# Name of an input → its rank: 1 is `[batch] string`, 2 `[batch, words] string`.
+# Name of an input → its rank: 1 is `[batch] string`, 2 `[batch, texts] string`, 0 a setting of the
+# call.
 Inputs = Mapping[str, int]
 Columns = dict[str, list]
+Settings = dict[str, int | float]
+_LARGEST = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -21,13 +25,14 @@ class Request:
 
     Attributes:
         signature: the name of a signature that there is.
-        columns: for each input the texts, or equally long lists of words, of all rows.
+        columns: for each input the texts, or equally long lists of texts, of all rows.
         by_row: whether the answer is one value a row (`predictions`) or a column (`outputs`).
     """
 
     signature: str
     columns: Columns
     by_row: bool
+    settings: Settings = field(default_factory=dict)
 
 
 def predict_request(body: bytes, signatures: Mapping[str, Inputs], limits: Limits) -> Request:
@@ -38,17 +43,41 @@ def predict_request(body: bytes, signatures: Mapping[str, Inputs], limits: Limit
     """
     content = _object(body, {"signature_name", "instances", "inputs"})
     signature = _signature(content, signatures)
-    inputs = signatures[signature]
+    inputs, settings = _divided(signatures[signature])
     if ("instances" in content) == ("inputs" in content):
         raise RefusedError(
             400, "expected one of the keys 'instances' and 'inputs', got both or neither"
         )
     by_row = "instances" in content
+    if by_row and settings:
+        raise RefusedError(
+            400,
+            f"instances: expected 'inputs', for {', '.join(settings)} of {signature} are of the "
+            "whole request, got rows",
+        )
+    chosen: Settings = {}
     if by_row:
         columns = _columns_of_rows(_rows(content, "instances"), inputs, "instances")
     else:
-        columns = _columns(content["inputs"], inputs)
-    return Request(signature, _checked(columns, inputs, limits), by_row)
+        columns = _columns(content["inputs"], inputs | settings)
+        chosen = {name: _setting(name, columns.pop(name)) for name in settings}
+    return Request(signature, _checked(columns, inputs, limits), by_row, chosen)
+
+
+def _divided(inputs: Inputs) -> tuple[dict[str, int], dict[str, int]]:
+    """The inputs of rows, and the settings of a call."""
+    rows = {name: rank for name, rank in inputs.items() if rank}
+    return rows, {name: rank for name, rank in inputs.items() if not rank}
+
+
+def _setting(name: str, value: Any) -> int | float:
+    kind = SETTINGS[name]
+    expected = {int: "a whole number", float: "a number"}[kind]
+    if type(value) not in (int, kind):
+        raise RefusedError(400, f"inputs.{name}: expected {expected}, got {_kind(value)}")
+    if not -_LARGEST <= value <= _LARGEST:
+        raise RefusedError(400, f"inputs.{name}: expected at most {_LARGEST}, got {value}")
+    return kind(value)
 
 
 def example_request(body: bytes, signatures: Mapping[str, Inputs], limits: Limits) -> Request:
@@ -66,7 +95,9 @@ def example_request(body: bytes, signatures: Mapping[str, Inputs], limits: Limit
     for number, example in enumerate(examples):
         if not isinstance(example, dict):
             raise RefusedError(400, f"examples[{number}]: expected an object, got {_kind(example)}")
-    inputs = signatures[signature]
+    inputs, settings = _divided(signatures[signature])
+    if settings:
+        raise RefusedError(400, f"signature_name: expected one without settings, got {signature}")
     columns = _columns_of_rows([context | example for example in examples], inputs, "examples")
     return Request(signature, _checked(columns, inputs, limits), True)
 
@@ -127,7 +158,7 @@ def _columns(content: Any, inputs: Inputs) -> Columns:
         raise RefusedError(400, f"inputs: expected {expected}, got {_kind(content)}")
     _check_keys(content, inputs, "inputs")
     for name, values in content.items():
-        if not isinstance(values, list) or not values:
+        if inputs[name] and (not isinstance(values, list) or not values):
             got = "an empty list" if values == [] else _kind(values)
             raise RefusedError(400, f"inputs.{name}: expected a list of at least one, got {got}")
     return {name: content[name] for name in inputs}
@@ -174,7 +205,7 @@ def _text(value: Any, where: str, most: int) -> str:
 
 def _sentence(value: Any, where: str, most: int) -> list[str]:
     if not isinstance(value, list):
-        raise RefusedError(400, f"{where}: expected a list of words, got {_kind(value)}")
+        raise RefusedError(400, f"{where}: expected a list of texts, got {_kind(value)}")
     words = [_text(word, f"{where}[{number}]", most) for number, word in enumerate(value)]
     characters = sum(map(len, words)) + len(words)
     if characters > most:
@@ -183,7 +214,7 @@ def _sentence(value: Any, where: str, most: int) -> list[str]:
     if "" in words[:real]:
         raise RefusedError(
             400,
-            f'{where}[{words.index("")}]: expected a word, got ""; only the end of a row is padded '
+            f'{where}[{words.index("")}]: expected a text, got ""; only the end of a row is padded '
             "with it",
         )
     return words
@@ -195,7 +226,7 @@ def _check_widths(name: str, rows: list[list[str]]) -> None:
         if len(row) != width:
             raise RefusedError(
                 400,
-                f"{name}[{number}]: expected {width} words as in the first row, got {len(row)}; "
+                f"{name}[{number}]: expected {width} texts as in the first row, got {len(row)}; "
                 'pad shorter rows at their end with ""',
             )
 
