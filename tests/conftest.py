@@ -176,6 +176,16 @@ tiny_mpnet, tiny_lstm, tiny_elmo = map(_tiny, ("mpnet", "lstm", "elmo"))
 
 
 @pytest.fixture(scope="session")
+def shallow_bert(tmp_path_factory) -> Path:
+    """As `tiny_bert`, but of one layer, which is traced faster: for what is not about layers."""
+    from random_modules import write_tiny_bert
+
+    folder = tmp_path_factory.mktemp("modules") / "shallow_bert"
+    write_tiny_bert(folder, num_layers=1)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def tiny_program(tiny_bert, tmp_path_factory) -> Path:
     """As `tiny_bert`, but written as modules are: with its program."""
     from random_modules import write_tiny_program
@@ -186,8 +196,8 @@ def tiny_program(tiny_bert, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def finished_run(tiny_bert, tmp_path_factory):
-    """Kind of task → the folder of a finished run of `tiny_bert`, trained for one epoch on 24
+def finished_run(shallow_bert, tmp_path_factory):
+    """Kind of task → the folder of a finished run of `shallow_bert`, trained for one epoch on 24
     examples of the sample; made once. Read it; `shutil.copytree` it to change it."""
     made: dict[str, Path] = {}
 
@@ -197,7 +207,7 @@ def finished_run(tiny_bert, tmp_path_factory):
             from tf_adapt.training.train import train
 
             made[kind] = tmp_path_factory.mktemp("finished") / kind
-            train(config_from(_config_of(kind, tiny_bert), kind), made[kind])
+            train(config_from(_config_of(kind, shallow_bert), kind), made[kind])
         return made[kind]
 
     return run_of

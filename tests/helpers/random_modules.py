@@ -137,7 +137,7 @@ def write_tiny_lstm(folder: Path) -> None:
     write_random_module(folder, "lstm", config, {"bias": bias})
 
 
-def write_tiny_bert(folder: Path) -> None:
+def write_tiny_bert(folder: Path, num_layers: int = 2) -> None:
     """A BERT of random weights, small enough to train in a second."""
     characters = "abcdefghijklmnopqrstuvwxyz0123456789"
     marks = [*"'?.,-!()&$%:;/"]
@@ -146,7 +146,7 @@ def write_tiny_bert(folder: Path) -> None:
     config = {
         "vocabulary_size": len(pieces),
         "width": 16,
-        "num_layers": 2,
+        "num_layers": num_layers,
         "num_heads": 2,
         "intermediate_width": 32,
         "max_positions": 256,

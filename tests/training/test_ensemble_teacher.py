@@ -27,13 +27,13 @@ DEV = SAMPLE_FOLDER / "classification" / "dev.tsv"
 
 
 @pytest.fixture(scope="module")
-def runs(tiny_bert, tiny_elmo, tmp_path_factory) -> list[Path]:
+def runs(shallow_bert, tiny_elmo, tmp_path_factory) -> list[Path]:
     """Of another encoder, limit and seed each."""
     folder = tmp_path_factory.mktemp("members")
     return [
-        make_run(folder / "bert", tiny_bert, "classification", 0),
+        make_run(folder / "bert", shallow_bert, "classification", 0),
         make_run(folder / "elmo", tiny_elmo, "classification", 1, head="linear"),
-        make_run(folder / "again", tiny_bert, "classification", 2),
+        make_run(folder / "again", shallow_bert, "classification", 2),
     ]
 
 
@@ -55,8 +55,8 @@ def make_config(handle, teacher, dataset="classification", **more):
     return config_from(content | more, "test")
 
 
-def test_its_answers_are_its_probabilities(tiny_bert, votes, runs, tmp_path):
-    config = make_config(tiny_bert, votes)
+def test_its_answers_are_its_probabilities(shallow_bert, votes, runs, tmp_path):
+    config = make_config(shallow_bert, votes)
     parts, answers = taught(lesson_of(config), build_parts(config), tmp_path / "run")
     train = parts.splits.examples["train"]
     said = ta.load_ensemble(votes).predict(train)
@@ -101,41 +101,41 @@ def test_it_is_its_members_and_their_weights(votes, tmp_path):
         known.add(identity_of(folder).hash)
 
 
-def test_what_is_refused(tiny_bert, tiny_elmo, runs, votes, tmp_path):
+def test_what_is_refused(shallow_bert, tiny_elmo, runs, votes, tmp_path):
     with pytest.raises(ConfigError, match="teacher.run: expected a teacher with the kind of the"):
-        dry_run(make_config(tiny_bert, votes, "pair_classification"))
-    assert dry_run(make_config(tiny_bert, votes))["plan"]
+        dry_run(make_config(shallow_bert, votes, "pair_classification"))
+    assert dry_run(make_config(shallow_bert, votes))["plan"]
     taggers = [
         make_run(tmp_path / "crf", tiny_elmo, "tagging", 0, head="crf"),
-        make_run(tmp_path / "linear", tiny_bert, "tagging", 1, head="linear_tagger"),
+        make_run(tmp_path / "linear", shallow_bert, "tagging", 1, head="linear_tagger"),
     ]
     student = {"dataset": "tagging", "head": "linear_tagger"}
     ta.ensemble(taggers, tmp_path / "mean")
-    config = make_config(tiny_bert, tmp_path / "mean", **student)
+    config = make_config(shallow_bert, tmp_path / "mean", **student)
     with pytest.raises(ConfigError, match="got .*mean with the mean of CRFs.*one of votes"):
         taught(lesson_of(config), build_parts(config), tmp_path / "run")
     ta.ensemble(taggers, tmp_path / "votes", combine="votes")
-    config = make_config(tiny_bert, tmp_path / "votes", **student)
+    config = make_config(shallow_bert, tmp_path / "votes", **student)
     parts, answers = taught(lesson_of(config), build_parts(config), tmp_path / "run")
     words = sum(len(one.words) for one in parts.splits.examples["train"])
     assert len(answers.arrays["train"]) == words
 
     moved = shutil.copytree(votes, tmp_path / "moved" / "votes")
-    config = make_config(tiny_bert, moved)
+    config = make_config(shallow_bert, moved)
     with pytest.raises(ArtifactError, match="expected its member in .*got no run there"):
         taught(lesson_of(config), build_parts(config), tmp_path / "run")
 
 
-def test_a_text_that_a_member_refuses_is_cut_for_a_student_that_cuts(tiny_bert, tmp_path):
+def test_a_text_that_a_member_refuses_is_cut_for_a_student_that_cuts(shallow_bert, tmp_path):
     short = {"training": {"max_length": 120}}
-    runs = [make_run(tmp_path / str(n), tiny_bert, "classification", n, **short) for n in (0, 1)]
+    runs = [make_run(tmp_path / str(n), shallow_bert, "classification", n, **short) for n in (0, 1)]
     ta.ensemble(runs, tmp_path / "both")
     path = tmp_path / "long.tsv"
     path.write_text("text\n" + "who " * 150 + "\n", "utf-8")
     teacher = {"run": str(tmp_path / "both"), "unlabelled": str(path)}
     for truncate in (False, True):
         training = {"epochs": 1, "batch_size": 8, "learning_rate": 1e-2, "truncate": truncate}
-        config = make_config(tiny_bert, teacher, training=training)
+        config = make_config(shallow_bert, teacher, training=training)
         parts = build_parts(config)
         if truncate:
             _, answers = taught(lesson_of(config), parts, tmp_path / "run")

@@ -46,12 +46,12 @@ def scores_of(predictions: list[list]) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def texts(tiny_bert, tiny_elmo, tmp_path_factory) -> list[Path]:
+def texts(shallow_bert, tiny_elmo, tmp_path_factory) -> list[Path]:
     """Two BERTs of other seeds and an ELMo, which reads words."""
     folder = tmp_path_factory.mktemp("texts")
     return [
-        make_run(folder / "bert_0", tiny_bert, "classification", 0),
-        make_run(folder / "bert_1", tiny_bert, "classification", 1, training={"batch_size": 7}),
+        make_run(folder / "bert_0", shallow_bert, "classification", 0),
+        make_run(folder / "bert_1", shallow_bert, "classification", 1, training={"batch_size": 7}),
         make_run(folder / "elmo", tiny_elmo, "classification", 2, head="linear"),
     ]
 
@@ -91,14 +91,16 @@ def pair(made_pair, tmp_path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def taggers(tiny_bert, tmp_path_factory) -> list[Path]:
+def taggers(shallow_bert, tmp_path_factory) -> list[Path]:
     """Without a CRF, one in parts of at most twelve pieces; with a CRF."""
     folder = tmp_path_factory.mktemp("taggers")
     short = {"max_length": 12, "truncate": True}
     return [
-        make_run(folder / "short", tiny_bert, "tagging", 0, head="linear_tagger", training=short),
-        make_run(folder / "long", tiny_bert, "tagging", 1, head="linear_tagger"),
-        make_run(folder / "crf", tiny_bert, "tagging", 2, head="crf"),
+        make_run(
+            folder / "short", shallow_bert, "tagging", 0, head="linear_tagger", training=short
+        ),
+        make_run(folder / "long", shallow_bert, "tagging", 1, head="linear_tagger"),
+        make_run(folder / "crf", shallow_bert, "tagging", 2, head="crf"),
     ]
 
 
@@ -297,11 +299,11 @@ def test_the_exports_answers_are_those_of_predict(data, name, tmp_path, request)
 
 
 @pytest.mark.slow
-def test_thresholds_are_chosen_for_the_ensemble(tiny_bert, tmp_path):
+def test_thresholds_are_chosen_for_the_ensemble(shallow_bert, tmp_path):
     kind = "multilabel_classification"
     thresholds = [0.3] * 4
     runs = [
-        make_run(tmp_path / str(seed), tiny_bert, kind, seed, thresholds=thresholds)
+        make_run(tmp_path / str(seed), shallow_bert, kind, seed, thresholds=thresholds)
         for seed in (0, 1)
     ]
     found = ta.ensemble(runs, tmp_path / "both")
@@ -320,8 +322,8 @@ def test_thresholds_are_chosen_for_the_ensemble(tiny_bert, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_mean_of_scores(tiny_bert, tmp_path):
-    runs = [make_run(tmp_path / str(seed), tiny_bert, "regression", seed) for seed in (0, 1)]
+def test_the_mean_of_scores(shallow_bert, tmp_path):
+    runs = [make_run(tmp_path / str(seed), shallow_bert, "regression", seed) for seed in (0, 1)]
     # A member may show scores in another range.
     described = run_folder.saved_task(runs[1])
     task = described.task.model_copy(update={"label_range": [-1000.0, 1000.0]})
@@ -337,7 +339,7 @@ def test_the_mean_of_scores(tiny_bert, tmp_path):
     np.testing.assert_allclose([*reached.members, reached.ensemble], expected, atol=1e-5)
 
 
-def test_members_of_other_tasks_and_data_are_refused(texts, taggers, tiny_bert, tmp_path):
+def test_members_of_other_tasks_and_data_are_refused(texts, taggers, shallow_bert, tmp_path):
     def refused(other: Path, message: str) -> None:
         with pytest.raises(ConfigError, match=message) as error:
             ta.ensemble([texts[0], other], tmp_path / "out")
@@ -354,7 +356,7 @@ def test_members_of_other_tasks_and_data_are_refused(texts, taggers, tiny_bert, 
     records.write(other, "task.json", json.dumps(described | {"task": metric}))
     refused(other, "task metric: expected accuracy.*got matthews")
     data = {"held_out": 0.2}
-    held_out = make_run(tmp_path / "held_out", tiny_bert, "classification", 3, data=data)
+    held_out = make_run(tmp_path / "held_out", shallow_bert, "classification", 3, data=data)
     refused(held_out, "expected the dev examples of .*got others")
 
 
@@ -395,7 +397,7 @@ def test_arguments_are_checked(texts, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_ensemble_whose_members_changed_is_refused(tiny_bert, texts, pair, tmp_path):
+def test_an_ensemble_whose_members_changed_is_refused(shallow_bert, texts, pair, tmp_path):
     moved, first, second = pair / "both", pair / texts[0].name, pair / texts[1].name
     assert len(ta.load_ensemble(moved).members) == 2  # moved together
     text = (first / "config.yaml").read_text("utf-8")
@@ -406,7 +408,7 @@ def test_an_ensemble_whose_members_changed_is_refused(tiny_bert, texts, pair, tm
     shutil.rmtree(second)
     with pytest.raises(ArtifactError, match="expected its member in .*got no run there"):
         ta.load_ensemble(moved)
-    make_run(second, tiny_bert, "classification", 7)
+    make_run(second, shallow_bert, "classification", 7)
     with pytest.raises(ArtifactError, match="is another run than the one that it was made of"):
         predict_file(moved, SAMPLE_FOLDER / "classification" / "dev.tsv", tmp_path / "out.tsv")
     shutil.rmtree(second)
@@ -434,8 +436,10 @@ def test_runs_and_ensembles_are_not_mistaken(texts, equal, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_text_too_long_for_one_member_names_it(texts, tiny_bert, tmp_path):
-    short = make_run(tmp_path / "s", tiny_bert, "classification", 5, training={"max_length": 200})
+def test_a_text_too_long_for_one_member_names_it(texts, shallow_bert, tmp_path):
+    short = make_run(
+        tmp_path / "s", shallow_bert, "classification", 5, training={"max_length": 200}
+    )
     ta.ensemble([texts[0], short], tmp_path / "both")
     with pytest.raises(DataError, match=rf"at most 200 tokens.*read by the member .*{short}"):
         ta.load_ensemble(tmp_path / "both").predict(["a " * 220])

@@ -21,11 +21,11 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def make_config(tiny_bert):
+def make_config(shallow_bert):
     def make(**features):
         content = {
             "data": {"dataset": "sample_classification", "source": "sample", "train_examples": 96},
-            "encoder": {"handle": str(tiny_bert)},
+            "encoder": {"handle": str(shallow_bert)},
             "head": "linear",
             "head_pooling": "mean",
             "adaptation": "feature_extraction",

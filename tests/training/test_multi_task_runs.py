@@ -59,13 +59,13 @@ def make_config(handle, **changes):
 
 
 @pytest.fixture(scope="module")
-def whole(tiny_bert, tmp_path_factory):
+def whole(shallow_bert, tmp_path_factory):
     """A run that nothing disturbed; beside it, in `cut`, the same cut off in the epoch on the
     target."""
     run = tmp_path_factory.mktemp("whole") / "run"
     with pytest.MonkeyPatch.context() as patch:
         keep_at(patch, 9, run.with_name("cut"))
-        train(make_config(tiny_bert), run)
+        train(make_config(shallow_bert), run)
     return run
 
 
@@ -110,23 +110,23 @@ def test_the_predictions_of_each_task_are_those_of_the_best_arrays(whole):
     assert words == DEV["name"].read_text("utf-8").split()[::2]
 
 
-def test_cut_off_it_ends_with_the_same_bits(tiny_bert, whole, tmp_path):
+def test_cut_off_it_ends_with_the_same_bits(shallow_bert, whole, tmp_path):
     run = tmp_path / "run"
     shutil.copytree(whole.with_name("cut"), run)
     assert not (run / "metrics.json").exists()
-    train(make_config(tiny_bert), run)
+    train(make_config(shallow_bert), run)
     assert_same_results(run, whole)
     assert len(list(run.glob("predictions/*/dev.tsv"))) == 2
 
 
-def test_a_finished_run_takes_no_other_number_of_epochs(tiny_bert, whole):
+def test_a_finished_run_takes_no_other_number_of_epochs(shallow_bert, whole):
     """How often each task is trained depends on it."""
-    longer = make_config(tiny_bert, training={"epochs": 4})
+    longer = make_config(shallow_bert, training={"epochs": 4})
     with pytest.raises(ConfigError, match=r"training.epochs \(was 3, now 4\)"):
         train(longer, whole)
 
 
-def test_a_loss_that_is_not_finite_names_task_and_examples(tiny_bert, tmp_path, monkeypatch):
+def test_a_loss_that_is_not_finite_names_task_and_examples(shallow_bert, tmp_path, monkeypatch):
     def fail(self, batch, logs=None):
         raise TrainingError(self.describe_step())
 
@@ -134,7 +134,7 @@ def test_a_loss_that_is_not_finite_names_task_and_examples(tiny_bert, tmp_path, 
     monkeypatch.setattr(callbacks.FiniteGuard, "on_train_batch_begin", fail)
     expected = r"step 1, task (question|name), examples .*(train.tsv|train.txt):\d+"
     with pytest.raises(TrainingError, match=expected):
-        train(make_config(tiny_bert), tmp_path / "run")
+        train(make_config(shallow_bert), tmp_path / "run")
 
 
 @pytest.mark.parametrize("name", DEV)
@@ -153,10 +153,10 @@ def test_a_task_is_scored_and_predicted_by_name(whole, tmp_path, name):
     assert found == saved
 
 
-def test_slices_are_those_of_the_target(tiny_bert, whole, tmp_path):
+def test_slices_are_those_of_the_target(shallow_bert, whole, tmp_path):
     run, dev = tmp_path / "run", DEV["question"]
     shutil.copytree(whole, run)
-    metrics = train(make_config(tiny_bert, slices={"who": {"words": ["who"]}}), run)
+    metrics = train(make_config(shallow_bert, slices={"who": {"words": ["who"]}}), run)
     lines = [line.split("\t") for line in dev.read_text("utf-8").splitlines()]
     rows = [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
     said = (run / "predictions" / "question" / "dev.tsv").read_text().splitlines()[1:]
@@ -169,7 +169,9 @@ def test_slices_are_those_of_the_target(tiny_bert, whole, tmp_path):
     assert evaluate_file(run, dev)["slices"] == metrics["slices"]["dev"]
     assert "slices" not in evaluate_file(run, DEV["name"], name="name")
     with pytest.raises(ConfigError, match="slices.never: expected at least one of the 60 examples"):
-        dry_run(make_config(tiny_bert, slices={"never": {"words": ["never"], "longer_than": 90}}))
+        dry_run(
+            make_config(shallow_bert, slices={"never": {"words": ["never"], "longer_than": 90}})
+        )
 
 
 def test_the_target_is_what_is_meant_by_default(whole):
@@ -179,8 +181,8 @@ def test_the_target_is_what_is_meant_by_default(whole):
         ta.load_run(whole, task="names")
 
 
-def test_a_dry_run_shows_the_tasks(tiny_bert):
-    found = dry_run(make_config(tiny_bert))
+def test_a_dry_run_shows_the_tasks(shallow_bert):
+    found = dry_run(make_config(shallow_bert))
     assert found["steps_per_epoch"] == 4
     assert [row["steps"] for row in found["plan"]] == [[1, 4], [5, 8], [9, 11]]
     tasks = found["tasks"]

@@ -35,11 +35,11 @@ def unlabelled(tmp_path):
 
 
 @pytest.fixture
-def make_config(tiny_bert):
+def make_config(shallow_bert):
     def make(**more):
         content = {
             "data": {"dataset": "sample_classification", "source": "sample", "train_examples": 24},
-            "encoder": {"handle": str(tiny_bert)},
+            "encoder": {"handle": str(shallow_bert)},
             "head": "linear",
             "adaptation": "fine_tuning",
             "training": {"epochs": 2, "batch_size": 8, "learning_rate": 1e-2},

@@ -29,13 +29,13 @@ TASKS = {"question": {"data": QUESTION}, "name": {"data": NAME, "head": "linear_
 
 
 @pytest.fixture(scope="module")
-def make_config(tiny_bert):
+def make_config(shallow_bert):
     def make(start=None, epochs=1, **more):
         training = {"epochs": epochs, "batch_size": 16, "learning_rate": 1e-2}
         if "tasks" in more:
             training["steps_per_epoch"] = 4
         content = {
-            "encoder": {"handle": str(tiny_bert)},
+            "encoder": {"handle": str(shallow_bert)},
             "adaptation": "fine_tuning",
             "training": training,
             **({} if start is None else {"start": {"run": str(start)}}),
@@ -77,9 +77,9 @@ def several(made_run):
 
 
 @pytest.fixture(scope="module")
-def one(tiny_bert, tmp_path_factory):
+def one(shallow_bert, tmp_path_factory):
     """A finished run of the classification alone."""
-    return make_run(tmp_path_factory.mktemp("one") / "run", tiny_bert, "classification")
+    return make_run(tmp_path_factory.mktemp("one") / "run", shallow_bert, "classification")
 
 
 def started(config):
@@ -131,14 +131,14 @@ def test_a_task_of_the_same_name_gives_its_head(make_config, several):
     assert_same(model.models["name"].head.weights, tagger.weights)
 
 
-def test_several_tasks_may_be_trained_first(make_config, tmp_path, tiny_bert):
+def test_several_tasks_may_be_trained_first(make_config, tmp_path, shallow_bert):
     first = tmp_path / "first.yaml"
     first.write_text(
         "tasks:\n"
         "  question: {data: {dataset: sample_classification, source: sample}}\n"
         "  name: {data: {dataset: sample_tagging, source: sample}, head: linear_tagger}\n"
         "target: question\n"
-        f"encoder: {{handle: {tiny_bert}}}\n"
+        f"encoder: {{handle: {shallow_bert}}}\n"
         "adaptation: fine_tuning\n"
         "training: {epochs: 1, steps_per_epoch: 2, batch_size: 4, learning_rate: 1.0e-2}\n",
         "utf-8",

@@ -54,9 +54,9 @@ def config_of(folder, handle, **changes):
 
 
 @pytest.fixture(scope="module")
-def run(folder, tiny_bert, tmp_path_factory):
+def run(folder, shallow_bert, tmp_path_factory):
     place = tmp_path_factory.mktemp("runs") / "run"
-    train(config_of(folder, tiny_bert), place)
+    train(config_of(folder, shallow_bert), place)
     return place
 
 
@@ -164,7 +164,7 @@ def test_an_answer_of_version_1_is_never_none(tiny_elmo, tmp_path):
         build_parts(config_of(answered, tiny_elmo))
 
 
-def test_own_files_and_what_is_said_of_them(folder, tiny_bert):
+def test_own_files_and_what_is_said_of_them(folder, shallow_bert):
     data = {
         "format": "squad",
         "kind": "span_extraction",
@@ -172,12 +172,12 @@ def test_own_files_and_what_is_said_of_them(folder, tiny_bert):
         "dev": str(folder / "dev-v2.0.json"),
         "spans": {"stride": 6, "no_answer_threshold": 1.5},
     }
-    found = inspect_data(config_of(folder, tiny_bert, data=data))
+    found = inspect_data(config_of(folder, shallow_bert, data=data))
     assert found["train"]["labels"].keys() == {"with an answer", "without an answer"}
     assert found["dev"]["examples"] == 8
 
 
-def test_two_files_of_a_split(folder, tmp_path, tiny_bert):
+def test_two_files_of_a_split(folder, tmp_path, shallow_bert):
     for name in ("train-v1.1.json", "train-v2.0.json", "dev-v2.0.json"):
         (tmp_path / name).write_bytes((folder / name.replace("1.1", "2.0")).read_bytes())
     message = r"expected one file train-\*.json .*got train-v1.1.json, train-v2.0.json; keep one"

@@ -37,11 +37,11 @@ HEADS = {"tagging": {"head": "linear_tagger"}}
 
 
 @pytest.fixture(scope="module")
-def make_config(tiny_bert):
+def make_config(shallow_bert):
     def make(teacher=None, kind="classification", handle=None, training=None, **more):
         content = {
             "data": {"dataset": f"sample_{kind}", "source": "sample", "train_examples": 24},
-            "encoder": {"handle": str(handle or tiny_bert)},
+            "encoder": {"handle": str(handle or shallow_bert)},
             "adaptation": "fine_tuning",
             "training": {"epochs": 1, "batch_size": 8, "learning_rate": 1e-2} | (training or {}),
         }
@@ -53,7 +53,7 @@ def make_config(tiny_bert):
 
 
 @pytest.fixture(scope="module")
-def teacher_of(tiny_bert, tmp_path_factory):
+def teacher_of(shallow_bert, tmp_path_factory):
     """Kind of task → a finished run."""
     made = {}
 
@@ -61,7 +61,7 @@ def teacher_of(tiny_bert, tmp_path_factory):
         key = (kind, *changed.items())
         if key not in made:
             folder = tmp_path_factory.mktemp("teachers") / "run"
-            made[key] = make_run(folder, tiny_bert, kind, **(changed or HEADS.get(kind, {})))
+            made[key] = make_run(folder, shallow_bert, kind, **(changed or HEADS.get(kind, {})))
         return made[key]
 
     return teacher

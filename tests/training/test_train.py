@@ -24,12 +24,18 @@ KINDS = {"classification": "accuracy", "pair_regression": "pearson", "tagging": 
 
 
 @pytest.fixture(scope="module")
-def make_config(tiny_bert):
-    def make(dataset="sample_classification", adaptation="fine_tuning", head="default", **changes):
+def make_config(shallow_bert):
+    def make(
+        dataset="sample_classification",
+        adaptation="fine_tuning",
+        head="default",
+        encoder=shallow_bert,
+        **changes,
+    ):
         settings = {"epochs": 2, "batch_size": 16, "learning_rate": 1e-2}
         content = {
             "data": {"dataset": dataset, "source": "sample", "train_examples": 64},
-            "encoder": {"handle": str(tiny_bert)},
+            "encoder": {"handle": str(encoder)},
             "adaptation": adaptation,
             "head": head,
             "training": settings | changes,
@@ -112,9 +118,9 @@ def _gold(name: str) -> list[str]:
     return [line.split("\t")[column] for line in lines[1:]]
 
 
-def test_frozen_encoder_keeps_its_weights(make_config, tmp_path):
+def test_frozen_encoder_keeps_its_weights(make_config, tiny_bert, tmp_path):
     run = tmp_path / "run"
-    config = make_config(adaptation="feature_extraction", head="linear")
+    config = make_config(adaptation="feature_extraction", head="linear", encoder=tiny_bert)
     metrics = train(config, run)
     # The mix of three states has a weight each and a scale.
     assert metrics["parameters"]["trainable"] == 16 * 4 + 4 + 4

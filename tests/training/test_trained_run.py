@@ -124,7 +124,7 @@ def test_what_was_recognised_in_the_files_is_in_the_config_of_the_run(run):
     assert (data["columns"]["words"], data["columns"]["tags"]) == (0, 1)
 
 
-def test_a_csv_file_alone_is_trained_on_scored_and_predicted(tiny_bert, tmp_path):
+def test_a_csv_file_alone_is_trained_on_scored_and_predicted(shallow_bert, tmp_path):
     """Semicolons, line breaks in quotes, columns of other names, no dev file."""
     rows = [f'{"bs"[n % 2]};"a {n},\nb";x{n % 2}\n' for n in range(60)]
     path = tmp_path / "train.csv"
@@ -132,13 +132,13 @@ def test_a_csv_file_alone_is_trained_on_scored_and_predicted(tiny_bert, tmp_path
     data = {"format": "csv", "delimiter": ";", "kind": "classification", "train": str(path)}
     data["columns"] = {"text": "review", "label": "stars"}
     run = tmp_path / "run"
-    metrics = train(config(data, str(tiny_bert)), run)
+    metrics = train(config(data, str(shallow_bert)), run)
     assert metrics["splits"]["dev"].endswith(
         "equal texts and groups together; there is no dev file"
     )
     assert "6 of its 60 examples" in metrics["splits"]["dev"]
     assert len((run / "predictions" / "dev.tsv").read_text("utf-8").splitlines()) == 1 + 6
-    assert train(config(data, str(tiny_bert)), run) == metrics
+    assert train(config(data, str(shallow_bert)), run) == metrics
     assert math.isfinite(evaluate_file(run, path)["loss"])
     assert predict_file(run, path, tmp_path / "out.jsonl", with_input=True) == 60
     written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
@@ -348,7 +348,7 @@ def test_a8_weights_that_do_not_fit(copy):
 
 
 @pytest.fixture(scope="module")
-def table_run(tiny_bert, tmp_path_factory) -> Path:
+def table_run(shallow_bert, tmp_path_factory) -> Path:
     """A run on the user's own tables, whose training file says which examples belong together."""
     folder = tmp_path_factory.mktemp("tables")
     for split in ("train", "dev"):
@@ -358,7 +358,7 @@ def table_run(tiny_bert, tmp_path_factory) -> Path:
     columns = {"text_a": "text", "label": "class", "group": "source"}
     data = {"format": "tsv", "kind": "classification", "columns": columns}
     data |= {split: str(folder / f"{split}.tsv") for split in ("train", "dev")}
-    train(config(data, str(tiny_bert)), folder / "run")
+    train(config(data, str(shallow_bert)), folder / "run")
     return folder / "run"
 
 

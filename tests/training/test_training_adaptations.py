@@ -83,12 +83,14 @@ def test_factors_reach_the_groups(make_config):
         dry_run(make_config(optimizer={"factors": {"lstm_9": 0.1}}))
 
 
-def test_fisher_information_of_a_run_is_a_penalty(make_config, finished_run, tiny_bert, tmp_path):
+def test_fisher_information_of_a_run_is_a_penalty(
+    make_config, finished_run, shallow_bert, tmp_path
+):
     """½ · weight · Σ F (w − w⁰)²"""
     file = tmp_path / "fisher.npz"
     assert fisher_of_run(finished_run(), file, examples=5) == 5
     ewc = {"penalties": {"ewc": {"fisher": str(file), "weight": 1000.0}}}
-    model = build_parts(make_config(encoder=tiny_bert, **ewc)).model
+    model = build_parts(make_config(encoder=shallow_bert, **ewc)).model
     assert float(sum(model.losses)) == 0
     name = "layer_0/attention/query/kernel"
     kernel, fisher = pretrained_weights(model.encoder)[name], load_fisher(file)[name]
