@@ -12,6 +12,7 @@ from typing import Any
 
 import uvicorn
 
+from tf_adapt.serving.kinds import GENERATE, KINDS
 from tf_adapt.serving.server.access import Names
 from tf_adapt.serving.server.app import Server
 from tf_adapt.serving.server.batching import Batcher
@@ -109,13 +110,20 @@ def server_of_functions(
     server = Server(limits, token, names or Names())
     for name, (task, call) in functions.items():
         inputs = inputs_of(task)
-        signature = Signature(task, inputs, call, {"inputs": dict.fromkeys(inputs, {})})
+        signatures = {
+            name: Signature(task, given, call, {"inputs": dict.fromkeys(given, {})})
+            for name, given in (
+                ("serving_default", inputs),
+                (GENERATE, inputs | dict.fromkeys(KINDS[task.kind].settings, 0)),
+            )
+            if name != GENERATE or given != inputs
+        }
 
         def make_batcher(_: str, function: Callable) -> Batcher:
             return Batcher(function, server.executor, limits)
 
-        export = Export({"serving_default": signature}, card, "")
-        version = Version(1, export, {"serving_default": make_batcher("", call)})
+        batchers = {name: make_batcher("", call) for name in signatures}
+        version = Version(1, Export(signatures, card, ""), batchers)
         server.models[name] = Model(name, Path("/nowhere"), False, make_batcher, version)
     return server
 

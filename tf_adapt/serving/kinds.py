@@ -189,7 +189,10 @@ KINDS = {
         lambda labels: {"reply": (1,)},
         (),
         'persona=tf.constant([["i keep bees ."]]), history=tf.constant([["who are you ?"]])',
-        {"persona": "i keep bees .", "history": "hello , what do you do for fun ?"},
+        {
+            "persona": "i keep bees .\ni live by the sea .\ni have two dogs .",
+            "history": "hello , what do you do for fun ?",
+        },
         out="replies",
         settings=SETTINGS,
         texts=("shown",),

@@ -270,6 +270,54 @@ def test_no_result_stands_beside_another_text(browser):
         one(browser, "#results article")
 
 
+def test_a_conversation_by_the_keyboard(browser):
+    task, asked = Task("dialog"), []
+
+    def call(columns: dict) -> dict:
+        asked.append(columns)
+        if columns["history"][0][-1] == "refused":
+            raise RefusedError(400, EVIL)
+        return {"reply": ["" if columns["seed"] else EVIL]}
+
+    models = {"bees": (task, call), "films": MODELS["films"]}
+    with running(server_of_functions(models, Limits())) as served, on_a_phone(browser, 360):
+        open_page(browser, served)
+        assert texts(browser, "#chat label") == [
+            *("Persona of the model, a sentence a line", "Message", "Temperature (0: no draw)")
+        ]
+        assert one(browser, "#persona").get_property("value").startswith("i keep bees .\n")
+        one(browser, "#message").send_keys("hello", Keys.ENTER)
+        one(browser, ".turn:nth-child(2)")
+        assert texts(browser, ".turn") == ["You\nhello", f"bees\n{EVIL}"]
+        assert focused(browser) == "Message"
+        one(browser, "#message").send_keys("and", Keys.SHIFT, Keys.ENTER)
+        one(browser, "#message").send_keys(Keys.NULL, "you", Keys.TAB, Keys.TAB, Keys.ENTER)
+        one(browser, ".turn:nth-child(4)")
+        assert texts(browser, ".turn p")[2:] == ["and\nyou", "…"]
+        persona = one(browser, "#persona").get_property("value").split("\n")
+        settings = {"max_new_tokens": 40, "temperature": 0.7}
+        history = [["hello", EVIL, "and\nyou"]]
+        assert asked == [
+            {"persona": [persona], "history": [["hello"]], "seed": 0} | settings,
+            {"persona": [persona], "history": history, "seed": 2} | settings,
+        ]
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 360
+        one(browser, "#message").send_keys("refused", Keys.ENTER)
+        assert one(browser, "#status.wrong").text == EVIL
+        assert len(texts(browser, ".turn")) == 4
+        assert one(browser, "#message").get_property("value") == "refused"
+        one(browser, "#anew").send_keys(Keys.ENTER)
+        assert texts(browser, ".turn") == [] and focused(browser) == "Message"
+        one(browser, "#persona").clear()
+        one(browser, "#message").send_keys(Keys.ENTER)
+        assert one(browser, "#status.wrong").text == "Persona: type at least one sentence"
+        assert focused(browser) == "Persona of the model, a sentence a line"
+        choose(browser, "first", "films")
+        assert texts(browser, "#chat textarea") == []
+        ask(browser, "a text")
+        assert texts(browser, "#results h2") == ["films"]
+
+
 def test_words_of_the_keyboard_alone(browser, served):
     open_page(browser, served)
     choose(browser, "first", "same")

@@ -12,7 +12,12 @@ from tf_adapt.serving.server.limits import RefusedError
 from tf_adapt.serving.server.versions import Model
 from tf_adapt.tasks.task import Task
 
-_FILES = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
+_FILES = {
+    "index.html": "text/html",
+    "page.css": "text/css",
+    "page.js": "text/javascript",
+    "chat.js": "text/javascript",
+}
 # Sample texts by dataset, where the one of the kind of task does not fit. Exports hold no texts of
 # the training data: they may be private.
 _SAMPLES_OF = {

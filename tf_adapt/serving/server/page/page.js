@@ -59,7 +59,7 @@ async function start() {
   }
   byId("form").hidden = false;
   // The focus was in the token's form, which is hidden now.
-  if (wasAsked) fields()[0].focus();
+  if (wasAsked) byId("form").querySelector("textarea").focus();
 }
 
 function list(found) {
@@ -85,15 +85,19 @@ function fill(select, options) {
 // Beside a model stand those that read the same inputs.
 function choose() {
   const first = models[byId("first").value];
-  const fits = (model) => model !== first && model.inputs.join() === first.inputs.join();
+  const isChat = talks(first);
+  byId("asking").hidden = isChat;
+  byId("chat").replaceChildren(...(isChat ? [conversation(first)] : []));
+  const fits = (model) => model !== first && !isChat && model.inputs.join() === first.inputs.join();
   const others = models.map((model, index) => [model, index]).filter(([model]) => fits(model));
   fill(byId("second"), [
     option("", "none"),
     ...others.map(([model, index]) => option(index, title(model))),
   ]);
   byId("second").disabled = others.length === 0;
-  if (fields().map((area) => area.name).join() !== first.inputs.join()) {
-    byId("fields").replaceChildren(...first.inputs.flatMap(field));
+  const names = isChat ? [] : first.inputs;
+  if (fields().map((area) => area.name).join() !== names.join()) {
+    byId("fields").replaceChildren(...names.flatMap(field));
   }
   byId("hint").textContent = first.inputs[0] === "tokens"
     ? "Words are what stands between spaces: put spaces around punctuation too." : "";
@@ -329,7 +333,7 @@ byId("sample").addEventListener("click", () => {
 });
 byId("form").addEventListener("submit", (event) => {
   event.preventDefault();
-  ask();
+  if (!byId("asking").hidden) ask();
 });
 byId("token-form").addEventListener("submit", (event) => {
   event.preventDefault();
