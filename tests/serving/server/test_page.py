@@ -283,7 +283,7 @@ def test_a_conversation_by_the_keyboard(browser):
     with running(server_of_functions(models, Limits())) as served, on_a_phone(browser, 360):
         open_page(browser, served)
         assert texts(browser, "#chat label") == [
-            *("Persona of the model, a sentence a line", "Message", "Temperature (0: no draw)")
+            *("Persona, a sentence a line", "Message", "Temperature (0: no draw)")
         ]
         assert one(browser, "#persona").get_property("value").startswith("i keep bees .\n")
         one(browser, "#message").send_keys("hello", Keys.ENTER)
@@ -311,7 +311,7 @@ def test_a_conversation_by_the_keyboard(browser):
         one(browser, "#persona").clear()
         one(browser, "#message").send_keys(Keys.ENTER)
         assert one(browser, "#status.wrong").text == "Persona: type at least one sentence"
-        assert focused(browser) == "Persona of the model, a sentence a line"
+        assert focused(browser) == "Persona, a sentence a line"
         choose(browser, "first", "films")
         assert texts(browser, "#chat textarea") == []
         ask(browser, "a text")

@@ -13,7 +13,7 @@ function talks(model) {
 // The view of a new conversation; `model` is an entry of page/models.json.
 function conversation(model) {
   const view = element("div");
-  const persona = area("persona", "Persona of the model, a sentence a line", model.sample.persona);
+  const persona = area("persona", "Persona, a sentence a line", model.sample.persona);
   const message = area("message", "Message", "");
   const temperature = element("input");
   const settings = { id: "temperature", type: "number", min: 0, max: 100, step: "any", value: 0.7 };
