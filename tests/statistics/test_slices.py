@@ -80,6 +80,9 @@ def test_a_slice_of_any_metric(metric):
         "pearson": ([1.0, 2.0, 3.0, 5.0], [1.0, 2.0, 4.0, 4.0]),
         **dict.fromkeys(("span_f1", "strict_span_f1"), ([["B-X"]] * 4, [["B-X"]] * 3 + [["O"]])),
         **dict.fromkeys(("micro_f1", "macro_f1"), ([("a",)] * 4, [("a",)] * 3 + [()])),
+        **dict.fromkeys(
+            ("log_probability", "hits_at_1_of_4"), (["a b", "a"] * 2, [("", -3.0, 1.0)] * 4)
+        ),
         **dict.fromkeys(("f1", "exact_match"), ([["p"]] * 4, ["p", "p", "q", "q"])),
     }.get(metric, (["a", "b", "a", "b"], ["a", "b", "b", "b"]))
     rows = item_statistics(metric, said, gold, ["a", "b"], "IOB2")[None]

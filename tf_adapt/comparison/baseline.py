@@ -20,12 +20,12 @@ class Baseline:
     """A constant prediction and its scores.
 
     Attributes:
-        answer: a label, a tuple of labels, `O`, a number, or "" for no answer.
+        answer: a label, a tuple of labels, `O`, a number, "" for no answer, or numbers of bytes.
         scores: by split; 0 if the metric of a constant prediction is undefined.
         statistics: `item_statistics` of the scored split, `[examples, k]`.
     """
 
-    answer: str | float | tuple[str, ...]
+    answer: str | float | tuple
     scores: dict[str, float]
     statistics: np.ndarray
 

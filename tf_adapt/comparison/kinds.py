@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tf_adapt.comparison.baselines import bag_of_words, word_tagger
+from tf_adapt.comparison.baselines import bag_of_words, word_frequencies, word_tagger
 from tf_adapt.comparison.baselines.similarity import no_similarities, similarities
 from tf_adapt.comparison.by_kind import (
     classification,
@@ -15,6 +15,7 @@ from tf_adapt.comparison.by_kind import (
     regression,
     span_extraction,
     tagging,
+    written_texts,
 )
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.plan.sections import EncoderEntry
@@ -44,7 +45,8 @@ class Row:
             the score of answers on dev → the answers on the scored ones.
         untrained_models: outcomes, a split → name of each encoder that answers without training →
             its answers.
-        example: name of the data that ship, for `tf-adapt init --example`; by default the kind's.
+        example: name of the data that ship, for `tf-adapt init --example`; by default the kind's;
+            empty: none.
         column_lines, width_lines, over_long: of a first config: on the columns of its file, on the
             width of heads, and what happens to long texts.
     """
@@ -105,14 +107,16 @@ _REGRESSION = Row(
     simple_models={"TF-IDF + ridge regression": bag_of_words.regression},
 )
 _WRITTEN = Row(
-    baseline=span_extraction.empty_answer,
-    baseline_phrase=span_extraction.empty_phrase,
+    baseline=written_texts.byte_counts,
+    baseline_phrase=written_texts.byte_phrase,
     frozen_heads=span_extraction.no_other_head,
-    shown=str,
-    answers=list,
+    shown=written_texts.text_of,
+    answers=written_texts.texts,
     right_answers=_neither_right_nor_wrong,
     confusion=_no_confusion,
-    column_lines=span_extraction.no_columns,
+    constant=written_texts.by_bytes,
+    simple_models={"word frequencies": word_frequencies.texts},
+    example="",
     width_lines=(),
 )
 KINDS: dict[str, Row] = {
@@ -163,6 +167,9 @@ KINDS: dict[str, Row] = {
         column_lines=span_extraction.no_columns,
         width_lines=(),
     ),
-    "dialog": _WRITTEN,
+    "dialog": replace(
+        _WRITTEN,
+        simple_models={"word frequencies, TF-IDF's nearest reply": word_frequencies.replies},
+    ),
     "text_generation": _WRITTEN,
 }

@@ -26,7 +26,6 @@ class Row:
         perturbations: those that fit; none: any, and a file of paraphrases.
         words: a word of a slice → the words that it is read as.
         required: keys that must have a value, with the message where they have none.
-        no_comparison: why runs of the kind are not compared; empty: they are.
     """
 
     refused: Refused
@@ -35,7 +34,6 @@ class Row:
     refused_rules: Mapping[str, str] = field(default_factory=dict)
     perturbations: tuple[str, ...] = ()
     words: Callable[[str], list[str]] = words_of
-    no_comparison: str = ""
     required: Refused = field(default_factory=dict)
 
 
@@ -94,13 +92,6 @@ _OF_NO_LABEL: Refused = (
     }
     | {("auxiliary", name): _NOT_SUPPORTED for name in AuxiliaryConfig.model_fields}
 )
-
-
-def _not_compared(kind: str) -> str:
-    return (
-        f"expected another kind in a comparison, got {kind}, which is not compared yet; make runs "
-        "with tf-adapt train"
-    )
 
 
 _CLASSIFICATION = Row(
@@ -167,13 +158,11 @@ KINDS = {
         _NO_DECODER | _NO_PROMPTS | _OF_NO_LABEL | {("encoder", "long"): _NOT_SUPPORTED},
         refused_among_tasks=_ALONE,
         refused_rules=_NO_OVERLAP,
-        no_comparison=_not_compared("dialog"),
     ),
     "text_generation": Row(
         _OF_NO_LABEL,
         refused_among_tasks=_ALONE,
         refused_rules=_NO_OVERLAP,
-        no_comparison=_not_compared("text_generation"),
         required={
             ("encoder", "decoder"): "expected a causal module, which writes the text, but the key "
             "is missing; take lm_small or a GPT-2"

@@ -255,7 +255,7 @@ DATASETS: dict[str, DatasetInfo] = {
     ),
     "sample_dialog": DatasetInfo(
         kind="dialog",
-        metric="perplexity",
+        metric="log_probability",
         files={"train": ("train.jsonl",), "dev": ("dev.jsonl",)},
         read=read_dialogue_objects,
         folder=SAMPLE_FOLDER / "dialog",

@@ -10,6 +10,8 @@ METRICS = {
     "balanced_accuracy": "balanced accuracy",
     "exact_match": "exact match",
     "f1": "F1",
+    "hits_at_1_of_4": "hits@1 of 4",
+    "log_probability": "log-probability of a word",
     "macro_f1": "macro F1",
     "matthews": "Matthews correlation",
     "micro_f1": "micro F1",

@@ -42,12 +42,13 @@ class BaselineScores:
     """The constant prediction and its scores.
 
     Attributes:
-        answer: the prediction: a label, a list of labels, "O", or a number.
+        answer: the prediction: a label, a list of labels, "O", or a number; of written texts how
+            often each byte occurs.
         score, chosen_on: its scores on the scored split and on the split for model selection.
         cells: the test of each cell that trained against it, by id.
     """
 
-    answer: str | float | list[str]
+    answer: str | float | list[str] | list[int]
     score: float
     chosen_on: float
     cells: dict[str, BaselineTest]

@@ -40,6 +40,10 @@ def _no_answer(answer: str) -> str:
     return "no answer"
 
 
+def _byte_counts(answer: list[int]) -> str:
+    return "bytes by their frequency in train"
+
+
 _CLASSIFICATION, _REGRESSION = Row(_label), Row(_mean)
 KINDS: dict[str, Row] = {
     "classification": _CLASSIFICATION,
@@ -49,6 +53,6 @@ KINDS: dict[str, Row] = {
     "pair_regression": _REGRESSION,
     "tagging": Row(_tag),
     "span_extraction": Row(_no_answer),
-    "dialog": Row(_no_answer),
-    "text_generation": Row(_no_answer),
+    "dialog": Row(_byte_counts),
+    "text_generation": Row(_byte_counts),
 }

@@ -57,7 +57,7 @@ def _papers_row(content: Content, adaptations: list[str]) -> list[list[list[Entr
     return [[[name], *fields]] if FROZEN in adaptations else []
 
 
-def baseline_text(answer: str | float | list[str], kind: str) -> str:
+def baseline_text(answer: str | float | list, kind: str) -> str:
     """The baseline's constant prediction for a kind of task: `always 'yes'`."""
     return f"always {KINDS[kind].baseline(answer)}"
 

@@ -17,9 +17,9 @@ class Row:
 
     Args:
         form: of the file, see `tf_adapt.serving.prediction.prediction_forms`.
-        prediction: what of an example is in the file (tsv: the first column, conll: the tags) → as
+        prediction: what of an example is in the file (tsv: its columns, conll: the tags) → as
             `read_predictions` returns it; a ValueError where it is none.
-        label: a predicted label as `prediction` gives it.
+        label: a `Prediction` as `prediction` gives it.
         probabilities: the text of a file → of each example that of each label, in tagging of each
             word that of its tag; None: it has none.
         combinations: how the answers of an ensemble may be combined; the first is the default.
@@ -28,12 +28,31 @@ class Row:
     form: str
     prediction: Callable[[Any], Any]
     combinations: tuple[str, ...]
-    label: Callable[[Any], Any] = lambda label: label
+    label: Callable[[Any], Any] = lambda prediction: prediction.label
     probabilities: Callable[[str], list[list[float]] | None] = lambda text: None
 
 
-def _label_set(field: str) -> tuple[str, ...]:
-    return tuple(sorted(split_joined(field)))
+def _label(columns: list[str]) -> str:
+    return columns[0]
+
+
+def _number(columns: list[str]) -> float:
+    return float(columns[0])
+
+
+def _label_set(columns: list[str]) -> tuple[str, ...]:
+    return tuple(sorted(split_joined(columns[0])))
+
+
+def _written(columns: list[str]) -> tuple[str | float, ...]:
+    text, *scores = columns
+    if not scores:  # of earlier versions
+        raise ValueError("expected the log-probability of the right text beside each, got none")
+    return (text, *map(float, scores))
+
+
+def _written_label(prediction: Any) -> tuple[str | float, ...]:
+    return (prediction.label, *prediction.scores)
 
 
 def _columns_after(text: str) -> list[list[float]]:
@@ -55,12 +74,17 @@ def _after_tags(text: str) -> list[list[float]] | None:
     return [[float(line[2]) for line in sentence] for sentence in sentences]
 
 
-def _sorted_set(labels: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(sorted(labels))
+def _sorted_set(prediction: Any) -> tuple[str, ...]:
+    return tuple(sorted(prediction.label))
 
 
-_LABEL = Row("tsv", str, (PROBABILITIES, VOTES), probabilities=_columns_after)
-_NUMBER = Row("tsv", float, (PROBABILITIES,))
+def _tags(prediction: Any) -> list[str]:
+    return list(prediction.label)
+
+
+_LABEL = Row("tsv", _label, (PROBABILITIES, VOTES), probabilities=_columns_after)
+_NUMBER = Row("tsv", _number, (PROBABILITIES,))
+_TEXT = Row("tsv", _written, (), _written_label)
 KINDS = {
     "classification": _LABEL,
     "multilabel_classification": Row(
@@ -69,10 +93,10 @@ KINDS = {
     "regression": _NUMBER,
     "pair_classification": _LABEL,
     "pair_regression": _NUMBER,
-    "tagging": Row("conll", list, (PROBABILITIES, VOTES), list, _after_tags),
-    "span_extraction": Row("tsv", str, ()),
-    "dialog": Row("tsv", str, ()),
-    "text_generation": Row("tsv", str, ()),
+    "tagging": Row("conll", list, (PROBABILITIES, VOTES), _tags, _after_tags),
+    "span_extraction": Row("tsv", _label, ()),
+    "dialog": _TEXT,
+    "text_generation": _TEXT,
 }
 
 

@@ -30,7 +30,9 @@ def read_predictions(run: Path, split: str, kind: str, task: str | None = None) 
 
     Returns:
         For each example its label; regression: a number; multilabel classification: a sorted tuple
-        of labels; tagging: a list of tags; span extraction: the answer, "" for none.
+        of labels; tagging: a list of tags; span extraction: the answer, "" for none; written
+        texts: the text, `log p` of the right one, and of a reply whether the right one of four was
+        chosen (1 or 0).
 
     Raises:
         ArtifactError: the file is missing or damaged.
@@ -73,11 +75,11 @@ def _second_columns(text: str) -> list[list[str]]:
     return [[tag for _, tag, *_ in lines] for lines in tag_lines(text)]
 
 
-def _first_column(text: str) -> list[str]:
-    return [line.partition("\t")[0] for line in text.split("\n")[1:]]
+def _all_columns(text: str) -> list[list[str]]:
+    return [line.split("\t") for line in text.split("\n")[1:]]
 
 
-_FORMS = {"conll": _second_columns, "tsv": _first_column}
+_FORMS = {"conll": _second_columns, "tsv": _all_columns}
 
 
 def _name(split: str) -> str:

@@ -96,6 +96,7 @@ class Row:
         settings: of the signature `generate`, by name; none: there is no such signature.
         texts: of a record, which a file of predictions may hold before them.
         columns: the labels → of a table, after the prediction.
+        own_columns: of a run's own table, behind them: the scores.
         fields: a prediction → of a line of a table.
         object: record, prediction, labels → a line of JSON.
     """
@@ -110,6 +111,7 @@ class Row:
     settings: Mapping[str, type] = field(default_factory=dict)
     texts: tuple[str, ...] = ("text_a",)
     columns: Callable[[Sequence[str] | None], list[str]] = _label_columns
+    own_columns: tuple[str, ...] = ()
     fields: Callable[[Any], list[str]] = _label_fields
     object: Callable[[Any, Any, Any], dict[str, Any]] = _label_object
 
@@ -181,6 +183,7 @@ KINDS = {
         out="texts",
         settings=SETTINGS,
         columns=lambda labels: [],
+        own_columns=("log_probability",),
         fields=lambda prediction: [on_one_line(prediction.label)],
         object=lambda record, prediction, labels: {"prediction": prediction.label},
     ),
@@ -197,6 +200,7 @@ KINDS = {
         settings=SETTINGS,
         texts=("shown",),
         columns=lambda labels: [],
+        own_columns=("log_probability", "hit"),
         fields=lambda prediction: [on_one_line(prediction.label)],
         object=lambda record, prediction, labels: {"prediction": prediction.label},
     ),

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from tf_adapt.tasks.answer_scores import ANSWER_METRICS
+from tf_adapt.tasks.by_kind.text_generation import count_words
 from tf_adapt.tasks.spans import spans
 from tf_adapt.tasks.tag_schemes import SCHEMES, WORDS
 
@@ -27,7 +28,7 @@ class Metric:
     items: Callable[[Sequence, Sequence, Sequence | None, str | None], np.ndarray]
     score: Callable[[np.ndarray], np.ndarray]
     is_defined: Callable[[np.ndarray], bool]
-    limits: tuple[int, int] = (0, 1)
+    limits: tuple[float, float] = (0, 1)
 
 
 def right_items(predictions: Sequence, gold: Sequence, labels, scheme: str | None) -> np.ndarray:
@@ -157,6 +158,15 @@ def _answer_items(
     return np.array([[score(*pair), 1] for pair in zip(predictions, gold, strict=True)])
 
 
+def _log_probability_items(predictions: Sequence, gold: Sequence, labels, scheme) -> np.ndarray:
+    pairs = zip(predictions, gold, strict=True)
+    return np.array([[one[1], count_words(text)] for one, text in pairs], np.float64)
+
+
+def _hit_items(predictions: Sequence, gold: Sequence, labels, scheme) -> np.ndarray:
+    return np.array([[one[2], 1] for one in predictions], np.float64)
+
+
 METRICS = {
     "accuracy": Metric(right_items, share, has_gold),
     "balanced_accuracy": Metric(_balanced_items, _balanced_accuracy, _has_a_true_label),
@@ -166,6 +176,8 @@ METRICS = {
     "strict_span_f1": Metric(partial(_entity_items, strict=True), _f1, has_gold),
     "micro_f1": Metric(_micro_items, _f1, has_gold),
     "macro_f1": Metric(_macro_items, _macro_f1, _has_a_label),
+    "log_probability": Metric(_log_probability_items, share, has_gold, (-np.inf, 0)),
+    "hits_at_1_of_4": Metric(_hit_items, share, has_gold),
 } | {
     name: Metric(partial(_answer_items, score=score), share, has_gold)
     for name, score in ANSWER_METRICS.items()

@@ -57,16 +57,17 @@ def item_statistics(
     true and predicted entities of a sentence, as in conlleval; strict_span_f1: strict in the
     scheme; see `tf_adapt.tasks.spans`. micro_f1: right, true and predicted labels; macro_f1:
     whether each label is right, then true, then predicted. exact_match and f1: the score of the
-    answer, 1; see `tf_adapt.tasks.answer_scores`.
+    answer, 1; see `tf_adapt.tasks.answer_scores`. log_probability: `log p` of the right text, its
+    words; hits_at_1_of_4: whether the right reply was chosen, 1.
 
-    Shapes: → `[items, k] float64`; k is 2, 1 + 2 labels, 2 labels, 6, 3, 3, 3 labels and 2.
+    Shapes: → `[items, k] float64`; k is 2, 1 + 2 labels, 2 labels, 6, 3, 3, 3 labels, 2 and 2.
 
     Args:
         metric: a key of `tf_adapt.statistics.metrics.METRICS`.
         predictions, gold: of one run, one for each test item: labels (names or ids), numbers
             (pearson), the tags of a sentence (span_f1, strict_span_f1), a collection of labels
-            (micro_f1; macro_f1, also of single labels), or an answer and the gold answers
-            (exact_match, f1).
+            (micro_f1; macro_f1, also of single labels), an answer and the gold answers
+            (exact_match, f1), or what `read_predictions` gives of written texts, and right ones.
         labels: all labels, for matthews, balanced_accuracy, micro_f1 and macro_f1.
         scheme: of the tags of sentences: "IOB1", "IOB2" or "BIOES" for span_f1 and strict_span_f1,
             "words" for accuracy.
@@ -104,7 +105,8 @@ def sums_of(statistics: np.ndarray) -> np.ndarray:
 def score_of(metric: str, sums: np.ndarray) -> np.ndarray:
     """The score of items whose statistics add up to `sums`; 0 where it is undefined.
 
-    accuracy: `right / n`; exact_match and f1: the mean score. matthews: Gorodkin's
+    accuracy and hits_at_1_of_4: `right / n`; exact_match and f1: the mean score; log_probability:
+    the mean of a word. matthews: Gorodkin's
     `(c·s − Σ tₖpₖ) / √((s² − Σ pₖ²)(s² − Σ tₖ²))`. balanced_accuracy: the mean over the labels
     with examples of `right / true`. pearson:
     `(nΣxy − ΣxΣy) / √((nΣx² − (Σx)²)(nΣy² − (Σy)²))`. span_f1: `2·right / (true + predicted)`, and

@@ -18,6 +18,7 @@ from tf_adapt.tasks.losses import (
 )
 from tf_adapt.tasks.metrics import (
     LabelSetF1,
+    LogProbability,
     PearsonCorrelation,
     Perplexity,
     ReplyPerplexity,
@@ -100,10 +101,17 @@ KINDS = {
     "dialog": Row(
         DialogLoss,
         {
+            "log_probability": lambda task: LogProbability(),
             "perplexity": lambda task: ReplyPerplexity(),
             "hits_at_1_of_4": lambda task: RightReplies(),
         },
     ),
-    "text_generation": Row(TextGenerationLoss, {"perplexity": lambda task: ReplyPerplexity()}),
+    "text_generation": Row(
+        TextGenerationLoss,
+        {
+            "log_probability": lambda task: LogProbability(),
+            "perplexity": lambda task: ReplyPerplexity(),
+        },
+    ),
     "language_model": Row(LanguageModelLoss, {"perplexity": lambda task: Perplexity()}),
 }

@@ -97,9 +97,14 @@ KINDS = {
         epochs=(6, 2),  # a text is read in several windows
     ),
     # See `tf_adapt.data.formats.dialogues.Exchange`.
-    "dialog": Row(("history",), "reply", ("perplexity", "hits_at_1_of_4"), epochs=(2, 2)),
+    "dialog": Row(
+        ("history",),
+        "reply",
+        ("log_probability", "perplexity", "hits_at_1_of_4"),
+        epochs=(2, 2),
+    ),
     # A source, and the target that is written about it.
-    "text_generation": Row(ONE_TEXT, "label", ("perplexity",), epochs=(6, 3)),
+    "text_generation": Row(ONE_TEXT, "label", ("log_probability", "perplexity"), epochs=(6, 3)),
     # See `tf_adapt.models.language_model`.
     "language_model": Row(ONE_TEXT, None, ("perplexity",), epochs=(2, 2)),
 }

@@ -143,6 +143,34 @@ class ReplyPerplexity(Perplexity):
 
 
 @keras.saving.register_keras_serializable("tf_adapt")
+class LogProbability(Perplexity):
+    """The mean `log p` of a word of right replies, or of targets: `Σ log p / Σ words`.
+
+    `exp` of its negative is the perplexity of a word, which encoders with other tokens share.
+
+    Shapes: targets `[batch] int`, the words of each text
+    (`tf_adapt.tasks.by_kind.text_generation.count_words`); predictions as of `ReplyPerplexity`.
+
+    Source: `word_perplexity` of Gao et al. 2021, "A framework for few-shot language model
+    evaluation".
+    """
+
+    def __init__(self, name: str = "log_probability", dtype=None):
+        super().__init__(name=name, dtype=dtype)
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        """Adds a batch to the sums."""
+        words = ops.sum(ops.cast(y_true, "float64"))
+        loss = ops.sum(ops.cast(y_pred[:, 0], "float64"))
+        self.sums.assign_add(ops.stack([words, loss]))
+
+    def result(self):
+        """The mean, 0 or less."""
+        words, loss = ops.unstack(ops.convert_to_tensor(self.sums))
+        return ops.cast(-loss / words, self.dtype)
+
+
+@keras.saving.register_keras_serializable("tf_adapt")
 class RightReplies(keras.metrics.MeanMetricWrapper):
     """Share of exchanges whose right reply has the highest score of the candidates.
 

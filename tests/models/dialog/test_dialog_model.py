@@ -6,8 +6,8 @@ import tensorflow as tf
 
 import tf_adapt as ta
 from tf_adapt.data.batches import prepare
+from tf_adapt.data.by_kind.dialog import wrong_replies
 from tf_adapt.data.formats.dialogues import Exchange
-from tf_adapt.data.packing.dialog import wrong_replies
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.models.dialog.dialog_model import build_dialog_model
 from tf_adapt.tasks.by_kind.dialog import NEW_TOKENS, SEGMENTS

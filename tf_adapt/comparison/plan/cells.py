@@ -19,7 +19,6 @@ from tf_adapt.comparison.search.cell_space import with_values
 from tf_adapt.comparison.search.section import SearchSection
 from tf_adapt.comparison.search.space import CellSearch
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TfdsConfig
-from tf_adapt.config.kinds import KINDS
 from tf_adapt.config.reading import config_from, filled_in
 from tf_adapt.config.sections import Config, EncoderConfig
 from tf_adapt.config.signal_sections import SliceConfig, WeakConfig
@@ -28,6 +27,7 @@ from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs.ensemble_folder import PROBABILITIES, WEIGHTS
 from tf_adapt.runs.kinds import combinations_of
+from tf_adapt.tasks.task import LOWER_IS_BETTER
 from tf_adapt.training.resolving.run_config import flat
 
 # What an `Extension` adds: epochs, or a learning rate at an end of the list.
@@ -246,6 +246,7 @@ def cell_name(config: Config, head: str, signal: str | None) -> str:
     encoder, adaptation = config.encoder, config.adaptation
     settings = [f"{key}_{value}" for key, value in settings_of(adaptation).items()]
     parts = [short_name(encoder.handle)]
+    parts += [] if encoder.decoder is None else [short_name(encoder.decoder)]
     parts += [] if encoder.pretrained else ["untrained"]
     parts += [] if encoder.pairs is None else [encoder.pairs]
     parts += ["classification_token"] if encoder.classification_token else []
@@ -270,11 +271,12 @@ def _short_prompts(prompts: list[str]) -> str:
 
 
 def encoder_in_words(encoder: EncoderConfig) -> str:
-    """`bert_small`, `bert_small layers 0+2 "query: "`: the module, the layers that are kept of it,
-    what is put before texts."""
+    """`bert_small`, `bert_small layers 0+2 "query: "`, `bert_small + lm_small`: the module, the
+    layers that are kept of it, what is put before texts; the decoder."""
     kept = f" layers {'+'.join(map(str, encoder.keep_layers))}" if encoder.keep_layers else ""
     prompts = "".join(f' "{prompt}"' for prompt in encoder.prompts or ())
-    return short_name(encoder.handle) + kept + prompts
+    decoder = "" if encoder.decoder is None else f" + {short_name(encoder.decoder)}"
+    return short_name(encoder.handle) + kept + prompts + decoder
 
 
 def short_name(handle: str) -> str:
@@ -317,9 +319,13 @@ def check_cells(cells: tuple[Cell, ...], where: str) -> None:
             raise ConfigError(
                 f"{where}: objective: expected task in a comparison, got {cell.config.objective}"
             )
-        kind = None if cell.config.data is None else kind_of(cell.config)
-        if kind is not None and KINDS[kind].no_comparison:
-            raise ConfigError(f"{where}: data.kind: {KINDS[kind].no_comparison}")
+        metric = None if cell.config.data is None else getattr(cell.config.data, "metric", None)
+        if metric in LOWER_IS_BETTER:
+            raise ConfigError(
+                f"{where}: data.metric: expected a score of which more is better in a comparison, "
+                f"got {metric}; take log_probability, which is that of a word, − ln of its "
+                "perplexity, and the same for all tokenizers"
+            )
 
 
 def _check_members(cell: Cell, where: str) -> None:

@@ -10,7 +10,6 @@ from tf_adapt.comparison.plan.design_power import power_lines
 from tf_adapt.comparison.plan.scored_split import FOLDS, REPEATS, default_folds
 from tf_adapt.comparison.plan.sections import EncoderEntry
 from tf_adapt.config.data_sections import FilesConfig
-from tf_adapt.config.kinds import KINDS as OF_CONFIG
 from tf_adapt.data.guesses import Given, Guess, guess
 from tf_adapt.data.splits.cut import SplitError
 from tf_adapt.data.splits.folds import HELD_OUT
@@ -87,10 +86,9 @@ def _warnings(guessed: Guess, data: FilesConfig, examples: list | None) -> list[
 
 
 def examples() -> dict[str, str]:
-    """The names of data that ship, one set for each kind of task that is compared, with their
-    kind."""
-    compared = {kind: row for kind, row in KINDS.items() if not OF_CONFIG[kind].no_comparison}
-    return {row.example or kind: kind for kind, row in compared.items()}
+    """The names of data that ship with a first config, with their kind of task."""
+    named = {kind: kind if row.example is None else row.example for kind, row in KINDS.items()}
+    return {name: kind for kind, name in named.items() if name}
 
 
 def write_example(name: str, out: str | Path) -> None:

@@ -55,6 +55,7 @@ from tf_adapt.comparison.plan.students import check_heads
 from tf_adapt.comparison.plan.two_stages import with_whole_stages
 from tf_adapt.comparison.search.cell_space import cell_search, check_conditions
 from tf_adapt.config.default_training import default_epochs, default_rates
+from tf_adapt.config.kinds import KINDS
 from tf_adapt.config.messages import Problems, location_of, shown
 from tf_adapt.config.names import with_canonical_names
 from tf_adapt.config.paths import resolve_paths
@@ -216,7 +217,10 @@ def _with_any_cell(shared: dict[str, Any]) -> dict[str, Any]:
     training = content.get("training")
     if isinstance(training, dict):
         content["training"] = {"epochs": 1} | training | {"learning_rate": 1.0, "seed": 0}
-    return content | {"encoder": {"handle": shipped_names()[0]}, "adaptation": "fine_tuning"}
+    name, kind = shipped_names()[0], kind_of_data(shared.get("data"))
+    required = KINDS[kind].required if kind in KINDS else {}
+    encoder = {"handle": name} | {key: name for section, key in required if section == "encoder"}
+    return content | {"encoder": encoder, "adaptation": "fine_tuning"}
 
 
 def _cell(

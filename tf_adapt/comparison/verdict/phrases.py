@@ -98,7 +98,7 @@ def failures(results: SeedResults, content: Content) -> str:
     return f"{text}: {score(results.mean)} without {pronoun}, {score(results.mean_of_all)} with"
 
 
-def answer_text(answer: str | float | list[str], kind: str) -> str:
+def answer_text(answer: str | float | list, kind: str) -> str:
     """The baseline's constant prediction for a kind of task, as a phrase."""
     return KINDS[kind].baseline_phrase(answer)
 

@@ -89,7 +89,7 @@ def _span(example: Any, gold: Any, answer: Any, scores: Any, labels: Any, scheme
 
 
 def _reply(example: Any, gold: Any, answer: Any, scores: Any, labels: Any, scheme: Any):
-    yield Choice("", gold, answer, None)
+    yield Choice("", gold, answer[0], None)
 
 
 def _matrix(choices: Sequence[Choice], labels: Sequence[str]) -> Rows:

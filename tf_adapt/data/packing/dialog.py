@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tf_adapt.data.by_kind.dialog import wrong_replies
 from tf_adapt.data.formats.dialogues import Exchange, check_exchange
+from tf_adapt.data.packing import targets
 from tf_adapt.data.packing.prepared import Limits, PreparedData
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.tasks.by_kind.dialog import (
-    CANDIDATES,
     DISTRACTORS,
     EXCHANGES,
     MAX_NEW_TOKENS,
@@ -20,8 +21,6 @@ from tf_adapt.tasks.by_kind.dialog import (
 )
 from tf_adapt.tasks.task import Task
 
-# Of the wrong replies that are drawn.
-SEED = 47
 # Keys of a packed batch beside those of an encoder.
 REPLY_START, OTHERS = "reply_start", "others"
 Pieces = dict[str, np.ndarray]
@@ -168,43 +167,14 @@ def prepare_dialog(
         joint=True,
         lengths=np.array(lengths),
         uncut_lengths=np.array(whole),
-        targets=tf.zeros([len(records)], tf.int32) if candidates[0] else None,
+        targets=_words(records) if candidates[0] else None,
         truncated=int(sum(shorter)),
         dialog=rows,
     )
 
 
-def wrong_replies(records: Sequence[Exchange]) -> list[tuple[str, ...]]:
-    """Of each exchange the right reply, and `CANDIDATES − 1` wrong ones: those of the data, else
-    replies of other dialogues, drawn with a fixed seed; none where there is no reply.
-
-    With fewer other replies there are fewer wrong ones.
-
-    Raises:
-        DataError: there are fewer than `DISTRACTORS`.
-    """
-    pool = [record for record in records if record.reply is not None]
-    documents = np.array([record.document for record in pool])
-    found: list[tuple[str, ...]] = []
-    for number, record in enumerate(records):
-        if record.reply is None:
-            found.append(())
-            continue
-        wrong = [text for text in record.others if text != record.reply]
-        random = np.random.default_rng([SEED, number])
-        others = np.flatnonzero(documents != record.document)
-        for place in random.permutation(others)[: 4 * CANDIDATES]:
-            text = pool[place].reply
-            if text != record.reply and text not in wrong:
-                wrong.append(text)
-        found.append((record.reply, *wrong[: CANDIDATES - 1]))
-    fewest = min((len(replies) for replies in found if replies), default=0)
-    if 0 < fewest <= DISTRACTORS:
-        raise DataError(
-            f"{records[0].where}: expected at least {DISTRACTORS} replies of other dialogues "
-            f"beside each, among which the right one is chosen, got {fewest - 1}; add dialogues"
-        )
-    return [replies[:fewest] for replies in found]
+def _words(records: Sequence[Exchange]) -> tf.Tensor:
+    return targets.word_counts(record.reply or "" for record in records)
 
 
 def _check_encoder(encoder: Any) -> None:

@@ -1,6 +1,6 @@
 """Labels to the targets of training: None of examples without labels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
 import numpy as np
@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.labels import check_labels, label_ids
+from tf_adapt.tasks.by_kind.text_generation import count_words
 from tf_adapt.tasks.task import Task
 
 
@@ -44,6 +45,11 @@ def numbers(records: list[Record], task: Task) -> tf.Tensor | None:
 def placeholders(records: list[Record], task: Task) -> tf.Tensor:
     """Zeros, where a text is its own target: `[examples] int32`."""
     return tf.zeros([len(records)], tf.int32)
+
+
+def word_counts(texts: Iterable[str]) -> tf.Tensor:
+    """The words of each text that is to be written: `[examples] int32`."""
+    return tf.constant(np.fromiter(map(count_words, texts), np.int32))
 
 
 def _checked(records: Sequence, task: Task, convert: Callable) -> tf.Tensor | None:

@@ -78,7 +78,12 @@ def prepare_generation(
             "it, or set truncate: true"
         )
     cut = (prepared.uncut_lengths > prepared.lengths) | (lengths > most)
-    return replace(prepared, written=TargetRows(tokens, end), truncated=int(cut.sum()))
+    return replace(
+        prepared,
+        targets=targets.word_counts(record.label for record in records),
+        written=TargetRows(tokens, end),
+        truncated=int(cut.sum()),
+    )
 
 
 def check_decoder(encoder: Any) -> None:

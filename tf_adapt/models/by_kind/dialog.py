@@ -35,8 +35,8 @@ def inputs(encoder: HubEncoder) -> dict:
 
 
 def targets(task: Task) -> tf.Tensor:
-    """The targets of one exchange, which are not used: the reply is in the inputs."""
-    return tf.zeros([1], "int32")
+    """The targets of one exchange: the number of words of the reply, which is in the inputs."""
+    return tf.ones([1], "int32")
 
 
 def predictions(model, outputs, inputs: dict) -> dict:

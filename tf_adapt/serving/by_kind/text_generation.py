@@ -10,8 +10,8 @@ from tf_adapt.tasks.task import Task
 
 
 def predictions(task: Task, records: list[Record], answer: Answer) -> list[Prediction]:
-    """The text about each source."""
-    return written(answer["text"])
+    """The text about each source, with `log p` of the right one."""
+    return written(answer["text"], *([-answer["loss"]] if "loss" in answer else []))
 
 
 def served(task: Task, records: list, outputs: Outputs) -> Answer:

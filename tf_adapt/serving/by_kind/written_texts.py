@@ -1,6 +1,7 @@
 """Texts that a model writes: replies, and texts about others. Imports no TensorFlow."""
 
 from collections.abc import Sequence
+from itertools import repeat
 
 import numpy as np
 
@@ -8,9 +9,13 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.serving.prediction.prediction import Prediction
 
 
-def written(texts: np.ndarray) -> list[Prediction]:
-    """The texts of an answer, `[examples] bytes`."""
-    return [Prediction(text.decode("utf-8", errors="replace"), ()) for text in texts.tolist()]
+def written(texts: np.ndarray, *scores: np.ndarray) -> list[Prediction]:
+    """The texts of an answer, `[examples] bytes`, with their scores, each `[examples]`."""
+    rows = zip(*(of_texts.tolist() for of_texts in scores), strict=True) if scores else repeat(())
+    return [
+        Prediction(text.decode("utf-8", errors="replace"), of_text)
+        for text, of_text in zip(texts.tolist(), rows, strict=False)
+    ]
 
 
 def served(texts: np.ndarray) -> np.ndarray:

@@ -30,7 +30,8 @@ class Prediction:
             extraction the answer, "" for none.
         scores: probability of each label, in the order of the task's labels; empty for regression;
             for tagging the probability of each word's predicted tag; for span extraction that of
-            the answer.
+            the answer; for a written text, where it is known, `log p` of the right one, and of a
+            reply whether the right one of four was chosen.
         answers: for span extraction the best answers, the predicted one first.
     """
 

@@ -82,7 +82,8 @@ def predictions_text(
             empty one.
         with_input: write the row first, with its own names of the columns; columns of ids are
             written in any case, and for tagging the words.
-        with_scores: write the probability of each tag after it, as a run's own files have it.
+        with_scores: write the probability of each tag after it, and of a written text
+            `serving.kinds.Row.own_columns`, as a run's own files have it.
     """
     return "".join(_parts(form, task, records, predictions, with_input, with_scores))
 
@@ -109,12 +110,14 @@ def _parts(
         given = (_of_input(record, task, with_input) for record in records)
         names = list(dict.fromkeys(name for values in given for name in values))
         row, line = KINDS[task.kind], _tab_line if form == "tsv" else _comma_line
-        answers = ["prediction", *row.columns(task.labels)]
+        own = row.own_columns if with_scores else ()
+        answers = ["prediction", *row.columns(task.labels), *own]
         yield line([*names, *_renamed(dict.fromkeys(answers), names)])
         for record, prediction in pairs:
             values = _of_input(record, task, with_input)
             fields = [""] * len(answers) if prediction is None else row.fields(prediction)
-            yield line([*(_text(values.get(name)) for name in names), *fields])
+            scores = [f"{score:.6f}" for score in prediction.scores] if own else []
+            yield line([*(_text(values.get(name)) for name in names), *fields, *scores])
 
 
 def _tab_line(fields: list[str]) -> str:

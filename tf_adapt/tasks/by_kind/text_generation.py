@@ -11,6 +11,12 @@ MAX_NEW_TOKENS = 40
 ROUGE = ("rouge1", "rouge2", "rougeL")
 
 
+def count_words(text: str) -> int:
+    """The words of a text, between white space, at least 1: unlike its tokens the same for every
+    encoder."""
+    return max(1, len(text.split()))
+
+
 def check_overlaps() -> None:
     """Checks that the scores can be computed.
 

@@ -1,25 +1,36 @@
-"""The baseline of a choice among replies: the one with the nearest words."""
+"""The baseline of a choice among replies: the one with the nearest words. Imports no TensorFlow."""
+
+from collections.abc import Sequence
 
 import numpy as np
-from sklearn.feature_extraction.text import TfidfVectorizer
 
+from tf_adapt.data.by_kind.dialog import wrong_replies
 from tf_adapt.data.formats.dialogues import Exchange
-from tf_adapt.data.packing.dialog import wrong_replies
 
 
-def tfidf_hits(records: list[Exchange]) -> float:
-    """How often the right reply is nearest to persona and last turn by the cosine of TF-IDF; where
-    n replies are equally near, one nth.
+def tfidf_hits(records: Sequence[Exchange]) -> float:
+    """How often `nearest_of` all candidates is the right one."""
+    return float(np.mean(nearest_of(records)))
+
+
+def nearest_of(records: Sequence[Exchange], candidates: int | None = None) -> list[float]:
+    """Of each exchange whether the right reply is nearest to persona and last turn by the cosine of
+    TF-IDF; where n replies are equally near, one nth.
 
     Document frequencies are those of all persona sentences and turns of these exchanges.
+
+    Args:
+        candidates: how many replies there are to choose among; None: all.
     """
-    candidates = wrong_replies(records)
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
     texts = sorted({text for record in records for text in record.texts})
     vectorizer = TfidfVectorizer().fit(texts)
     contexts = [" ".join((*record.persona, record.history[-1])) for record in records]
     hits = []
-    for context, replies in zip(vectorizer.transform(contexts), candidates, strict=True):
-        cosines = (vectorizer.transform(replies) @ context.T).toarray()[:, 0]
+    of_records = zip(vectorizer.transform(contexts), wrong_replies(records), strict=True)
+    for context, replies in of_records:
+        cosines = (vectorizer.transform(replies[:candidates]) @ context.T).toarray()[:, 0]
         best = np.isclose(cosines, cosines.max())
-        hits.append(best[0] / best.sum())
-    return float(np.mean(hits))
+        hits.append(float(best[0] / best.sum()))
+    return hits

@@ -33,6 +33,6 @@ def write_answers(
     folder: str | os.PathLike, task: Task, records: list, predictions: list[Prediction]
 ) -> None:
     """Writes the files of `write_answer_files` for one model."""
-    answers = [RUNS[task.kind].label(prediction.label) for prediction in predictions]
+    answers = [RUNS[task.kind].label(prediction) for prediction in predictions]
     of_model = answers, [prediction.scores for prediction in predictions]
     write_answer_files(Path(folder), task.kind, records, [of_model], task.labels, task.scheme)

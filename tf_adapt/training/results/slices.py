@@ -82,7 +82,7 @@ def scores_of_predictions(
     slices: Slices, task: Task, records: list, predictions: list[Prediction]
 ) -> Scores:
     """`slice_scores`; None, with a warning, where a slice's file or run cannot be read."""
-    predicted = [KINDS[task.kind].label(prediction.label) for prediction in predictions]
+    predicted = [KINDS[task.kind].label(prediction) for prediction in predictions]
     members: Members = {}
     for name, rules in slices.items():
         try:

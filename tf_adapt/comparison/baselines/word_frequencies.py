@@ -1,0 +1,57 @@
+"""How probable texts are by the frequencies of their words alone. Imports no TensorFlow."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from tf_adapt.comparison.baselines.bag_of_words import Score
+from tf_adapt.comparison.by_kind.written_texts import BYTES
+from tf_adapt.data.formats import Record
+from tf_adapt.data.formats.dialogues import Exchange
+from tf_adapt.tasks.by_kind.dialog import DISTRACTORS
+from tf_adapt.training.by_kind.nearest_reply import nearest_of
+
+Words = list[bytes]
+
+
+def texts(
+    train: Sequence[Record], dev: Sequence[Record], scored: Sequence[Record], score: Score
+) -> list[tuple[str, float]]:
+    """No text, and `log p` of each right one."""
+    given = _log_probabilities([one.target for one in train], [one.target for one in scored])
+    return [("", of_text) for of_text in given]
+
+
+def replies(
+    train: Sequence[Exchange], dev: Sequence[Exchange], scored: Sequence[Exchange], score: Score
+) -> list[tuple[str, float, float]]:
+    """As `texts`, and the chance that the right reply is chosen of those of training, by
+    `nearest_of`."""
+    hits = nearest_of(scored, 1 + DISTRACTORS)
+    return [(*one, hit) for one, hit in zip(texts(train, dev, scored, score), hits, strict=True)]
+
+
+def _log_probabilities(train: Sequence[str], scored: Sequence[str]) -> list[float]:
+    """`Σ log p(w)` of the words between white space and of the end of the text.
+
+    With N words in train, T different ones, and `c(w)` of w:
+    `p(w) = (c(w) + T·q(w)) / (N + T)`, where `q(w) = Π q(b)` over its bytes and a last blank, whose
+    frequencies are those in the T words, each once more.
+
+    Source: Witten and Bell 1991, "The Zero-Frequency Problem".
+    """
+    counts = Counter(word for text in train for word in _words(text))
+    of_bytes = Counter(byte for word in counts for byte in (*word, BYTES))
+    letters = sum(of_bytes.values()) + BYTES + 1
+    seen, types = sum(counts.values()), len(counts)
+
+    def log_probability(word: bytes) -> float:
+        unseen = math.prod((of_bytes[byte] + 1) / letters for byte in (*word, BYTES))
+        return math.log((counts[word] + types * unseen) / (seen + types))
+
+    return [math.fsum(map(log_probability, _words(text))) for text in scored]
+
+
+def _words(text: str) -> Words:
+    """Its words, and none, the end."""
+    return [*(word.encode("utf-8", "surrogatepass") for word in text.split()), b""]
