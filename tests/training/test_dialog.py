@@ -7,12 +7,13 @@ from click.testing import CliRunner
 from cut_runs import assert_same_results, keep_at
 
 from tf_adapt.commands.main import cli
-from tf_adapt.comparison.plan.settings import comparison_from
 from tf_adapt.config.reading import config_from
 from tf_adapt.data.catalogue import SAMPLE_FOLDER
-from tf_adapt.data.formats.dialogues import Exchange
+from tf_adapt.data.formats.dialogues import Exchange, read_dialogue_objects
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.generation.decoding import Decoding
+from tf_adapt.runs.prediction_files import read_predictions
+from tf_adapt.statistics.scores import item_statistics, score_of
 from tf_adapt.training.by_kind.nearest_reply import tfidf_hits
 from tf_adapt.training.finished.chat import chat_of_run
 from tf_adapt.training.finished.run_export import export_run
@@ -61,8 +62,17 @@ def test_scores_of_a_run_and_of_its_file(run):
         "hits_at_1_of_4",
     } <= dev.keys()
     scores = evaluate_file(folder, DEV)
-    for name in ("perplexity", "hits_at_1_of_20", "f1", "hits_at_1_of_4"):
+    for name in ("log_probability", "perplexity", "hits_at_1_of_20", "f1", "hits_at_1_of_4"):
         assert scores[name] == pytest.approx(dev[name], rel=1e-4), name
+
+
+def test_the_answers_of_a_run_have_its_scores(run):
+    folder, metrics = run
+    said = read_predictions(folder, "dev", "dialog")
+    gold = [exchange.reply for exchange in read_dialogue_objects(DEV)]
+    for name in ("log_probability", "hits_at_1_of_4"):
+        sums = item_statistics(name, said, gold).sum(0)
+        assert score_of(name, sums) == pytest.approx(metrics["dev"][name], rel=1e-4), name
 
 
 def test_the_nearest_reply_by_words():
@@ -116,14 +126,7 @@ def test_a_chat_through_a_pipe(run):
         chat_of_run(run[0], (), Decoding(50))
 
 
-def test_what_there_is_not_yet(run, tiny_causal, tmp_path):
-    content = content_of(tiny_causal) | {
-        "compare": {"encoders": [str(tiny_causal)], "adaptations": ["fine_tuning"]}
-    }
-    del content["encoder"], content["adaptation"]
-    content["training"] = {"epochs": 1, "batch_size": 6}
-    with pytest.raises(ConfigError, match="data.kind: expected another kind in a comparison"):
-        comparison_from(content, "test")
+def test_what_does_not_fit_dialogues(tiny_causal, tmp_path):
     for changes, message in (
         ({"head": "linear"}, "expected default for dialog"),
         ({"adaptation": "feature_extraction"}, "expected one that trains the encoder for dialog"),

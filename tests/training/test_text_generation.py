@@ -5,9 +5,10 @@ import json
 import pytest
 from cut_runs import assert_same_results, keep_at
 
-from tf_adapt.comparison.plan.settings import comparison_from
 from tf_adapt.config.reading import config_from
 from tf_adapt.errors import ConfigError, DataError
+from tf_adapt.runs.prediction_files import read_predictions
+from tf_adapt.statistics.scores import item_statistics, score_of
 from tf_adapt.tasks.by_kind.text_generation import bleu_signature, overlaps
 from tf_adapt.training.finished.run_export import export_run
 from tf_adapt.training.finished.trained_run import evaluate_file, predict_file
@@ -55,11 +56,22 @@ def test_a_run_that_was_cut_ends_with_the_same_bits(run, content):
 @pytest.mark.slow
 def test_scores_of_a_run_and_of_its_file(run, content):
     folder, metrics = run
-    names = {"perplexity", *overlaps(["a"], ["a"]), "distinct_1", "distinct_2", "equal_texts"}
+    names = {
+        "log_probability",
+        "perplexity",
+        *overlaps(["a"], ["a"]),
+        "distinct_1",
+        "distinct_2",
+        "equal_texts",
+    }
     assert names <= metrics["dev"].keys()
     assert metrics["bleu_signature"] == bleu_signature()
     scores = evaluate_file(folder, content["data"]["dev"])
     assert {n: scores[n] for n in names} == pytest.approx({n: metrics["dev"][n] for n in names})
+    said = read_predictions(folder, "dev", "text_generation")
+    gold = [f"the {WORDS[number % 5]}" for number in range(4)]
+    found = score_of("log_probability", item_statistics("log_probability", said, gold).sum(0))
+    assert found == pytest.approx(scores["log_probability"])
 
 
 @pytest.mark.slow
@@ -88,10 +100,6 @@ def test_what_configs_may_not_have(content):
     refused(content, "columns.text_a: expected null with data.format: squad", data=data)
     labels = content["data"] | {"kind": "classification", "columns": {"text": "a", "label": "b"}}
     refused(content, "encoder.decoder: expected null for classification", data=labels)
-    compare = {"encoders": [content["encoder"]], "adaptations": ["fine_tuning"]}
-    cells = {"data": content["data"], "training": {"epochs": 1}, "compare": compare}
-    with pytest.raises(ConfigError, match="data.kind: .*got text_generation"):
-        comparison_from(cells, "test")
 
 
 def test_a_question_to_ask_without_an_answer(content, tmp_path):

@@ -37,8 +37,3 @@ def by_bytes(gold: str, counts: Sequence[int]) -> tuple[str, float, float]:
 def text_of(answer: str | Sequence) -> str:
     """A right text, or that of an answer."""
     return answer if isinstance(answer, str) else answer[0]
-
-
-def texts(answers: list[Sequence]) -> list[str]:
-    """The texts that were written."""
-    return [text_of(answer) for answer in answers]

@@ -21,6 +21,7 @@ from tf_adapt.runs.kinds import KINDS as FILES
 from tf_adapt.runs.prediction_files import write_predictions
 from tf_adapt.serving.prediction.predict import batch_predictions, inputs_of, to_predictions
 from tf_adapt.serving.prediction.prediction_forms import predictions_text
+from tf_adapt.tasks.kinds import KINDS as TASKS
 from tf_adapt.training.callbacks import plain_numbers
 from tf_adapt.training.event_files import write_slices
 from tf_adapt.training.kinds import KINDS
@@ -248,9 +249,9 @@ def layer_weights(head: keras.layers.Layer) -> list[float] | None:
 def _serving_seconds(run: Run) -> dict[str, float]:
     """Seconds per 1,000 dev examples from prepared texts to predictions, in batches of 32.
 
-    Measured on the first `SERVED` examples after tracing.
+    Measured on the first `SERVED` examples after tracing. Nothing of a language model.
     """
-    if run.settings.head is None:
+    if TASKS[run.model.task.kind].target is None:
         return {}
     return {"serving_per_1000": serving_seconds(run.model, run.data["dev"])}
 
