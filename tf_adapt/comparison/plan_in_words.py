@@ -104,7 +104,8 @@ def _reads(plan: dict[str, Any]) -> list[str]:
     """A line on each thing that heads read."""
     cells: dict[str, list[str]] = {}
     for cell in plan["cells"]:
-        cells.setdefault(cell["reads"], []).append(cell["cell"])
+        if cell["reads"] is not None:  # the kind of task has heads to choose
+            cells.setdefault(cell["reads"], []).append(cell["cell"])
     return [f"{', '.join(names)}: the head reads {reads}" for reads, names in cells.items()]
 
 

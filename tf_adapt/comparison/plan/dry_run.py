@@ -36,12 +36,12 @@ from tf_adapt.data.packing.prepare import prepare, task_of
 from tf_adapt.data.splits.groups import item_groups
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.errors import TfAdaptError
-from tf_adapt.heads.table import head_name, head_reads
 from tf_adapt.runs.slices import checked_members
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.cache_plan import cache_plan
 from tf_adapt.training.dry_run import defaults_of
 from tf_adapt.training.dry_run import dry_run as plan_of_run
+from tf_adapt.training.kinds import KINDS
 from tf_adapt.training.measured_costs import measured_costs
 from tf_adapt.training.resolving.build import plan_of
 from tf_adapt.training.resolving.compiled_model import penalised, precision
@@ -202,11 +202,11 @@ def _planned(
     data, batch_size = read[reading], config.training.batch_size
     steps = len(model.epoch_order(data["train"], batch_size, config.training.seed, 0))
     plan = plan_of(config, group_names(encoder), steps)
-    groups = encoder.trainable_groups
+    groups, row = encoder.trainable_groups, KINDS[task.kind]
     frozen, reading_of_head = not groups, config.reading_of_head | model.chosen_reading
     planned = _of_config(cell) | {
-        "head": head_name(config.head, task, encoder.family, frozen=frozen),
-        "reads": head_reads(reading_of_head, task, encoder.family, frozen=frozen),
+        "head": row.head_name(config.head, task, encoder.family, frozen),
+        "reads": row.head_reads(reading_of_head, task, encoder.family, frozen),
         "trains": [*groups, HEAD],
         "trains_everything": groups == encoder.adaptable_groups,
         "parameters": {
@@ -261,15 +261,16 @@ def _planned_alone(cell: Cell, task: Task) -> dict[str, Any]:
         _named(f"member {number}", plan_of_run, of_member, cell.teacher is None)
     # A model of a hub is in its cache now.
     family, frozen = family_of(config.encoder.handle), not config.adaptation.trains_encoder
-    groups = dict.fromkeys(name for row in plan["plan"] for name in row["groups"])
+    groups = dict.fromkeys(name for phase in plan["plan"] for name in phase["groups"])
+    row = KINDS[task.kind]
     return _of_config(cell) | {
-        "head": head_name(of_task.head, task, family, frozen=frozen),
-        "reads": head_reads(of_task.reading_of_head, task, family, frozen=frozen),
+        "head": row.head_name(of_task.head, task, family, frozen),
+        "reads": row.head_reads(of_task.reading_of_head, task, family, frozen),
         "trains": list(groups),
         "trains_everything": set(groups) == set(plan["factors"]),
         "parameters": {
             "total": plan["parameters"],
-            "trainable": max(row["parameters"] for row in plan["plan"]),
+            "trainable": max(phase["parameters"] for phase in plan["plan"]),
         },
         "kept": plan["kept"],
     }
