@@ -131,6 +131,23 @@ def test_the_oldest_exchanges_are_left_out_and_counted(model):
         )
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"persona": ()}, "example 1: expected a persona of at least one sentence"),
+        ({"persona": ("a", "")}, "example 1: expected a text in column 'persona', got an empty"),
+        ({"history": ()}, "example 1: expected a turn to reply to"),
+        ({"history": (" ",)}, "example 1: expected a text in column 'history', got an empty one"),
+        ({"reply": ""}, "example 1: expected a text in column 'reply', got an empty one"),
+        ({"persona": (1,)}, "example 1: expected a list of texts 'persona', got '1' in it"),
+    ],
+)
+def test_texts_that_are_none(model, changes, message):
+    row = {"persona": ("a",), "history": ("b",), "reply": "c"} | changes
+    with pytest.raises(DataError, match=message):
+        prepare([row], TASK, model.encoder)
+
+
 def test_what_dialogues_do_not_take(tiny_causal, tiny_bert):
     with pytest.raises(ConfigError, match="new tokens and segments .* need a causal module"):
         ta.HubEncoder(tiny_bert, new_tokens=NEW_TOKENS, segments=SEGMENTS)

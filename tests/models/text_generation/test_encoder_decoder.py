@@ -124,6 +124,15 @@ def test_the_written_text_is_the_greedy_one(make):
         assert text.decode() == written.numpy()[0].decode(errors="replace").strip()
 
 
+def test_the_first_layer_of_one_is_no_other_than_the_top(tiny_causal, tmp_path):
+    (tmp_path / "vectors.txt").write_text("the 1 2\na 3 4\n")
+    encoder = EncoderDecoder(tmp_path / "vectors.txt", decoder=ta.HubEncoder(tiny_causal))
+    with pytest.raises(ConfigError, match="multi_layer_attention: .*family words.*returns 1; set"):
+        build_encoder_decoder(TASK, encoder, "feature_extraction", multi_layer_attention=True)
+    model = build_encoder_decoder(TASK, encoder, "feature_extraction")
+    assert isinstance(ta.predict(model, ["the a"])[0].label, str)
+
+
 def test_what_is_refused(make, tiny_bert, tiny_causal):
     with pytest.raises(ConfigError, match="decoder: expected a native causal transformer"):
         EncoderDecoder(tiny_bert, decoder=ta.HubEncoder(tiny_bert))

@@ -265,5 +265,26 @@ def check_exchange(exchange: Exchange) -> None:
         raise DataError(f"{exchange.where}: expected a turn to reply to, got none; add one")
 
 
+def check_texts(exchanges: Sequence[Exchange]) -> None:
+    """Checks each distinct text of exchanges once.
+
+    Raises:
+        DataError: one is no text, or as `check_text`.
+    """
+    checked: set[str] = set()
+    for exchange in exchanges:
+        reply = () if exchange.reply is None else (exchange.reply,)
+        parts = {"persona": exchange.persona, "history": exchange.history, "reply": reply}
+        for name, texts in parts.items():
+            for text in texts:
+                if not isinstance(text, str):
+                    raise DataError(
+                        f"{exchange.where}: expected a list of texts {name!r}, got "
+                        f"{str(text)[:40]!r} in it"
+                    )
+                if text not in checked:
+                    checked.add(check_text(text, exchange.where, name))
+
+
 # Readers by the format of a file.
 DIALOGUES = {"convai2": read_dialogue_lines, "jsonl": read_dialogue_objects}

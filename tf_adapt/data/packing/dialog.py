@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_adapt.data.by_kind.dialog import wrong_replies
-from tf_adapt.data.formats.dialogues import Exchange, check_exchange
+from tf_adapt.data.formats.dialogues import Exchange, check_exchange, check_texts
 from tf_adapt.data.packing import targets
 from tf_adapt.data.packing.prepared import Limits, PreparedData
 from tf_adapt.errors import ConfigError, DataError
@@ -128,11 +128,12 @@ def prepare_dialog(
 
     Raises:
         ConfigError: the encoder has not the tokens of a dialogue.
-        DataError: an exchange has no persona, or is too long.
+        DataError: an exchange has no persona, or is too long; a text is empty or none.
     """
     _check_encoder(encoder)
     for record in records:
         check_exchange(record)
+    check_texts(records)
     candidates = wrong_replies(records)
     pieces = _pieces(records, candidates, encoder.preprocessor)
     # The longest reply of an exchange, and room for one that is written.

@@ -39,7 +39,7 @@ def build_encoder_decoder(
 
     Raises:
         ConfigError: the adaptation is unknown, contradicts the encoder or the decoder, or is none
-            of this kind of task; the encoder returns no states of words.
+            of this kind of task; `multi_layer_attention` with an encoder of one layer.
     """
     adaptation = None if adaptation is None else as_adaptation(adaptation)
     refused = adaptation is not None and (adaptation.pairs, adaptation.reinitialised) != (None, 0)
@@ -48,6 +48,12 @@ def build_encoder_decoder(
             "adaptation: expected one without pairs or new random layers for text_generation, got "
             f"{adaptation.name}; take feature_extraction, fine_tuning, gradual_unfreezing, lora or "
             "adapters"
+        )
+    if multi_layer_attention and encoder.num_layers < 2:
+        raise ConfigError(
+            "generation.multi_layer_attention: expected an encoder with a first layer below its "
+            f"top, got {encoder.handle} (family {encoder.family}), which returns "
+            f"{encoder.num_layers}; set it to false"
         )
     encoder.leave_unread(("aggregation", "pooler"))
     if adaptation is not None:
