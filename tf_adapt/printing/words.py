@@ -20,6 +20,8 @@ METRICS = {
     "spearman": "Spearman correlation",
     "strict_span_f1": "strict span F1",
 }
+# What a score of a metric, times 100, says besides.
+READ_AS = {"log_probability": "A score of s is a perplexity of exp(−s / 100) for each word"}
 # Control characters that change the direction of all text after them.
 DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 

@@ -139,6 +139,8 @@ def _caption(content: Content) -> str:
     sentences = [
         f"{words.metric_name(content.metric)} × 100 on {visible(content.scored_on)}, {spread}"
     ]
+    if content.metric in words.READ_AS:
+        sentences.append(words.READ_AS[content.metric])
     compared = [
         (_row_of(cell, cells), cell.adaptation)
         for cell in cells
