@@ -94,6 +94,9 @@ def test_scores_and_items_as_by_hand(kind, content, tmp_path):
     assert pair.difference == pytest.approx(first - second)
     assert found.baseline.score < found.references[0].score < 0
     assert kept["answers.jsonl.gz"].gold == gold
+    (shown, *_), step = found.disagreements, len(gold) / 10
+    assert [one.label for one in found.disagreements] == [gold[int(step * n)] for n in range(10)]
+    assert (shown.answers, shown.right) == ({found.cells[0].id: "y"}, [])
 
 
 def test_the_jackknife_leaves_out_a_dialogue():

@@ -96,7 +96,8 @@ def disagreements(
 ) -> list[Disagreement]:
     """Examples that some cells predict correctly and others not, by the first seed.
 
-    Most evenly split first, at most `SHOWN_DISAGREEMENTS`. Empty for regressions.
+    Most evenly split first, at most `SHOWN_DISAGREEMENTS`. Where none is right or wrong, samples:
+    see `comparison.kinds.Row`.
     """
     cells = [cell for cell in outcomes.comparison.cells if cell.pretrained]
     of_cells = {
@@ -105,23 +106,31 @@ def disagreements(
         for run in outcomes.final_runs(cell)[:1]
         if run.folder in predictions
     }
-    if len(of_cells) < 2:
-        return []
-    row, disputed, gold = KINDS[splits.kind], [], gold_labels(splits, split)
-    right_of = row.right_answers(of_cells, gold, splits.kind)
-    for number, example in enumerate(splits.examples[split]):
-        right = [name for name, answers in right_of.items() if answers[number]]
-        if 0 < len(right) < len(of_cells):
-            disputed.append((abs(2 * len(right) - len(of_cells)), number, example, right))
-    disputed.sort(key=lambda entry: entry[:2])
+    row, gold, examples = KINDS[splits.kind], gold_labels(splits, split), splits.examples[split]
+    chosen = _disputed(row.right_answers(of_cells, gold, splits.kind), len(gold))
+    if of_cells and row.samples:
+        steps = min(row.samples, len(gold))
+        chosen = [(len(gold) * step // steps, []) for step in range(steps)]
     return [
         Disagreement(
-            where=example.where,
-            text_a=example.shown,
-            text_b=getattr(example, "text_b", None),
+            where=examples[number].where,
+            text_a=examples[number].shown,
+            text_b=getattr(examples[number], "text_b", None),
             label=row.shown(gold[number]),
             answers={name: row.shown(labels[number]) for name, labels in of_cells.items()},
             right=right,
         )
-        for _, number, example, right in disputed[:SHOWN_DISAGREEMENTS]
+        for number, right in chosen
     ]
+
+
+def _disputed(right_of: dict[str, list[bool]], count: int) -> list[tuple[int, list[str]]]:
+    """The numbers of disputed examples, most evenly split first, and by which cells they are
+    right."""
+    disputed = []
+    for number in range(count):
+        right = [name for name, answers in right_of.items() if answers[number]]
+        if 0 < len(right) < len(right_of):
+            disputed.append((abs(2 * len(right) - len(right_of)), number, right))
+    disputed.sort(key=lambda entry: entry[:2])
+    return [(number, right) for _, number, right in disputed[:SHOWN_DISAGREEMENTS]]

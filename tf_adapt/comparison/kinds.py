@@ -37,6 +37,7 @@ class Row:
         answers: predictions → all single answers in them: a run with one has failed.
         right_answers: predictions by cell, gold, kind → which are right; empty where none is
             right or wrong.
+        samples: how many examples are shown where no answer is right or wrong, at equal distances.
         confusion: predictions of several runs, gold, labels → their confusion matrix, or None.
         questions: gold, probabilities, labels → what is asked of each example, one by one; None:
             labels are not searched for errors.
@@ -61,6 +62,7 @@ class Row:
     questions: Callable[[list, np.ndarray, Sequence[str]], list[classification.Question]] | None = (
         None
     )
+    samples: int = 0
     constant: Callable[[Any, Any], Any] = lambda gold, answer: answer
     simple_models: Mapping[str, Callable[..., list]] = field(default_factory=dict)
     untrained_models: Callable[[Outcomes, str], dict[str, list]] = no_similarities
@@ -114,6 +116,7 @@ _WRITTEN = Row(
     answers=list,
     right_answers=_neither_right_nor_wrong,
     confusion=_no_confusion,
+    samples=10,
     constant=written_texts.by_bytes,
     simple_models={"word frequencies": word_frequencies.texts},
     example="",

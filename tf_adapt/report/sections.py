@@ -181,8 +181,10 @@ def _errors(content: Content, order: list[Ranked]) -> list:
     parts += answer_files_section(content, order)
     disputed = examples(content, order)
     if disputed:
-        title = f"{counted(len(disputed), 'example')}, the most disputed first"
-        parts.append(Section("Where the cells disagree", [Folded(title, disputed)]))
+        title, heading = counted(len(disputed), "example"), "What the cells answer"
+        if any(one.right for one in content.disagreements):
+            title, heading = f"{title}, the most disputed first", "Where the cells disagree"
+        parts.append(Section(heading, [Folded(title, disputed)]))
     return parts
 
 
