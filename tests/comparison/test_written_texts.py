@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from tf_adapt.commands.main import cli
 from tf_adapt.comparison.baselines import word_frequencies
+from tf_adapt.comparison.budget.checks import check_budget
 from tf_adapt.comparison.by_kind.written_texts import by_bytes, byte_counts
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.plan.settings import comparison_from
@@ -150,6 +151,13 @@ def test_what_is_refused(content, tmp_path):
     refused("encoder.decoder: expected a causal module", compare=alone)
     wrong = refused("seeds: expected", compare=given["compare"] | {"seeds": 0})
     assert "decoder" not in wrong
+    of_dialogues = content["dialog"]
+    with pytest.raises(ConfigError, match="--minutes: expected a comparison without parts of tr"):
+        check_budget("--minutes", comparison_from(of_dialogues, "test"), None)
+    sized = of_dialogues["compare"] | {"train_examples": [3, "all"]}
+    whole = of_dialogues["data"] | {"train_examples": None}
+    with pytest.raises(ConfigError, match="compare.train_examples: expected null for dialog"):
+        comparison_from(of_dialogues | {"compare": sized, "data": whole}, "test")
     names = [cell.name for cell in comparison_from(given, "test").cells]
     assert names == [
         "tiny_bert-tiny_causal-fine_tuning",

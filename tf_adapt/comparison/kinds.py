@@ -48,6 +48,7 @@ class Row:
             its answers.
         example: name of the data that ship, for `tf-adapt init --example`; by default the kind's;
             empty: none.
+        no_parts: why its cells are not compared on parts of train; empty: they are.
         column_lines, width_lines, over_long: of a first config: on the columns of its file, on the
             width of heads, and what happens to long texts.
     """
@@ -67,6 +68,7 @@ class Row:
     simple_models: Mapping[str, Callable[..., list]] = field(default_factory=dict)
     untrained_models: Callable[[Outcomes, str], dict[str, list]] = no_similarities
     example: str | None = None
+    no_parts: str = ""
     column_lines: Callable[[list[str], list[str]], list[str]] = classification.column_lines
     width_lines: tuple[str, ...] = (
         "  # Width of the LSTMs that a frozen encoder gets on top; wider is slower.",
@@ -173,6 +175,7 @@ KINDS: dict[str, Row] = {
     "dialog": replace(
         _WRITTEN,
         simple_models={"word frequencies, TF-IDF's nearest reply": word_frequencies.replies},
+        no_parts="parts of train, which have whole dialogues where examples are exchanges",
     ),
     "text_generation": _WRITTEN,
 }

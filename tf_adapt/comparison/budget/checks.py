@@ -4,7 +4,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from tf_adapt.comparison.kinds import KINDS
 from tf_adapt.comparison.plan.cells import Comparison
+from tf_adapt.comparison.plan.default_heads import kind_of_data
 from tf_adapt.errors import ConfigError
 
 
@@ -34,7 +36,9 @@ def check_budget(
         ConfigError: it cannot.
     """
     cells = comparison.cells
+    no_parts = KINDS[kind_of_data(comparison.data.model_dump())].no_parts
     refused = {
+        no_parts: bool(no_parts),
         "compare.search, whose own key minutes bounds its trials": comparison.search is not None,
         "several compare.train_examples: name one": len(comparison.sizes) > 1,
         "start.config, which is trained first: train it, and give start.run": comparison.starts,

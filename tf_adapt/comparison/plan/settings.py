@@ -29,6 +29,7 @@ from typing import Any
 
 from hub_modules.shipped import shipped_names
 from hub_modules.storage.strict_yaml import KeyPath, read_yaml
+from tf_adapt.comparison.kinds import KINDS as COMPARED
 from tf_adapt.comparison.plan.cells import Cell, Comparison, cell_name, check_cells
 from tf_adapt.comparison.plan.compare_section import compare_section, refuse_varied
 from tf_adapt.comparison.plan.default_heads import default_heads, kind_of_data
@@ -135,6 +136,7 @@ def comparison_from(
     _check_fold(content.get("data"), problems)
     if varied is not None and varied.train_examples is not None:
         check_sizes(varied.train_examples, content.get("data"), problems)
+        _check_parts(content.get("data"), problems)
     if problems or varied is None:
         # Report problems with the run's keys too: they do not depend on the cells.
         checked_config(_with_any_cell(content), problems)
@@ -198,6 +200,16 @@ def _check_beside_parts(content: dict[str, Any], problems: Problems) -> None:
             ("data", "leave_out"),
             "expected null beside leave_out_parts in compare.signals, which sets it, got "
             f"{shown(without)}; remove it",
+        )
+
+
+def _check_parts(data: Any, problems: Problems) -> None:
+    kind = kind_of_data(data)
+    if kind in COMPARED and COMPARED[kind].no_parts:
+        problems.add(
+            ("compare", "train_examples"),
+            f"expected null for {kind}, without {COMPARED[kind].no_parts}; take "
+            "data.train_examples, which counts them",
         )
 
 
