@@ -108,6 +108,7 @@ def test_an_export_replies_as_its_run(run, tmp_path):
     assert {"f1", "distinct_1", "distinct_2"} <= scores.keys()
     card = (export / "README.md").read_text("utf-8")
     assert 'persona=tf.constant([["i keep bees ."]]), history=' in card
+    assert f"| dev | perplexity | {run[1]['dev']['perplexity']:.4f} |" in card
 
 
 def test_a_chat_through_a_pipe(run):

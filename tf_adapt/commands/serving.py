@@ -259,9 +259,7 @@ def _exported(run: Path, trust: bool, stack: contextlib.ExitStack) -> Path:
 
 def _say(server, address: str) -> None:
     for name, model in server.models.items():
-        tasks = ", ".join(
-            signature.task.kind for signature in model.current.export.signatures.values()
-        )
+        tasks = ", ".join(one.task.kind for one in model.current.export.of_tasks.values())
         _echo(f"{name}: version {model.current.number} ({tasks})")
     _echo(f"serving on {address} (page and API); Ctrl-C ends it")
 

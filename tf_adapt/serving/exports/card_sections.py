@@ -60,16 +60,24 @@ def data_text(origin: Origin, metrics: dict[str, Any] | None) -> str:
     return "\n".join(lines) or "- not recorded: the run was not finished"
 
 
+# Scores that are not shares, from 0 to 1.
+_NO_SHARES = ("loss", "perplexity", "log_probability", "bleu")
+
+
 def scores_text(metrics: dict[str, Any] | None, over_seeds: OverSeeds | None) -> str:
     """A table of the scores on dev and test."""
     if metrics is None:
         return "The run was not finished: no score."
-    lines = ["| split | metric | score |", "| --- | --- | --- |"]
+    lines, unscaled = ["| split | metric | score |", "| --- | --- | --- |"], ["loss"]
     for split in ("dev", "test"):
         for name, value in (metrics.get(split) or {}).items():
-            shown = f"{value:.4f}" if name == "loss" and value is not None else words.score(value)
+            shown = words.score(value)
+            if name in _NO_SHARES and value is not None:
+                shown = f"{value:.4f}"
+                unscaled.append(words.metric_name(name))
             lines.append(f"| {split} | {words.metric_name(name)} | {shown} |")
-    text = "\n".join(lines) + f"\n\nScores × 100 (but the loss), of one seed ({metrics['seed']})"
+    but = ", ".join(dict.fromkeys(unscaled))
+    text = "\n".join(lines) + f"\n\nScores × 100 (but the {but}), of one seed ({metrics['seed']})"
     text += ". The epoch was chosen on dev, so its scores are a little too good."
     if over_seeds is not None:
         text += _of_comparison(over_seeds, words.metric_name(metrics["metric"]))

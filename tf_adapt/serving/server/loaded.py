@@ -56,6 +56,11 @@ class Export:
     card: str
     report: str
 
+    @property
+    def of_tasks(self) -> dict[str, Signature]:
+        """One signature for each task: those with settings are further ones."""
+        return {name: one for name, one in self.signatures.items() if all(one.inputs.values())}
+
 
 def load_export(folder: Path, trust: bool, engine: str = TENSORFLOW) -> Export:
     """Loads an export and calls each signature once.

@@ -42,7 +42,7 @@ def page_file(name: str) -> Response:
 
 
 def shown_models(models: dict[str, Model]) -> list[dict[str, Any]]:
-    """One entry for each signature of each model; those with settings are left out."""
+    """One entry for each task of each model."""
     return [
         {
             "model": name,
@@ -58,8 +58,7 @@ def shown_models(models: dict[str, Model]) -> list[dict[str, Any]]:
             "report": model.current.export.report,
         }
         for name, model in models.items()
-        for signature, served in model.current.export.signatures.items()
-        if all(served.inputs.values())
+        for signature, served in model.current.export.of_tasks.items()
     ]
 
 
