@@ -61,18 +61,18 @@ def comparison_of(tmp_path) -> Callable[..., Comparison]:
 
 
 @pytest.fixture(scope="session")
-def config_writer(tiny_bert) -> Callable[[Path], Callable]:
+def config_writer(shallow_bert) -> Callable[[Path], Callable]:
     """Folder → what writes configs into it."""
-    return lambda folder: _writer(tiny_bert, folder)
+    return lambda folder: _writer(shallow_bert, folder)
 
 
-def _writer(tiny_bert: Path, folder: Path) -> Callable:
+def _writer(shallow_bert: Path, folder: Path) -> Callable:
     def write(name="config.yaml", training=None, data=None, **changes):
         content = {
             "data": {"dataset": "sample_classification", "source": "sample", "train_examples": 32}
             | (data or {}),
             "compare": {
-                "encoders": [str(tiny_bert)],
+                "encoders": [str(shallow_bert)],
                 "adaptations": ["feature_extraction", "fine_tuning"],
                 "heads": ["linear"],
                 "learning_rates": [1.0e-2],

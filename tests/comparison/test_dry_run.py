@@ -35,8 +35,9 @@ def measured(monkeypatch):
 
 
 @pytest.fixture
-def config(write_config):
+def config(write_config, tiny_bert):
     return write_config(
+        encoders=[str(tiny_bert)],
         adaptations=["feature_extraction", "fine_tuning", {"name": "top_layers", "layers": 1}],
         learning_rates=[1.0e-2, 3.0e-3],
         epochs={"feature_extraction": 9},
@@ -139,7 +140,7 @@ def test_what_cannot_work_ends_with_its_error(write_config, tmp_path):
         (
             "compare.heads=[crf]",
             2,
-            "ConfigError: cell tiny_bert-feature_extraction-crf: head: expected one of default",
+            "ConfigError: cell shallow_bert-feature_extraction-crf: head: expected one of default",
         ),
         (
             "compare.settings.fine_tuning={training: {weight_decay: 0.1}, head_dropout: 0.2}",
@@ -149,12 +150,12 @@ def test_what_cannot_work_ends_with_its_error(write_config, tmp_path):
         (
             "compare.settings.fine_tuning.optimizer.factors={layer_7: 0.5}",
             2,
-            "ConfigError: cell tiny_bert-fine_tuning-linear: optimizer.factors",
+            "ConfigError: cell shallow_bert-fine_tuning-linear: optimizer.factors",
         ),
         (
             "compare.settings.fine_tuning.training.max_length=8",
             3,
-            "DataError: cell tiny_bert-fine_tuning-linear: ",
+            "DataError: cell shallow_bert-fine_tuning-linear: ",
         ),
         ("compare.encoders=[no_such_module]", 2, "ConfigError: CONFIG: encoder.handle: expected"),
         ("compare.encoders=[EMPTY]", 4, "ArtifactError: cell empty-feature_extraction-linear: "),

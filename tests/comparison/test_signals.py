@@ -44,8 +44,9 @@ def writer(write_config, tiny_bert, folder):
     (folder / "first.yaml").write_text(yaml.safe_dump(first), "utf-8")
 
     def write(signals, **changes):
-        changes = {"adaptations": ["fine_tuning"], "seeds": 1, "heads": None} | changes
-        return write_config(signals=signals, **changes)
+        # Of two layers: a student may keep one.
+        plain = {"encoders": [str(tiny_bert)], "adaptations": ["fine_tuning"]}
+        return write_config(signals=signals, **plain | {"seeds": 1, "heads": None} | changes)
 
     return write
 
@@ -468,7 +469,7 @@ def made(config_writer, tiny_bert, tmp_path_factory):
     """
     folder = tmp_path_factory.mktemp("signals")
     write = writer(config_writer(folder), tiny_bert, folder)
-    path, out, hand_over = write(SIGNALS, seeds=2), folder / "out", local._hand_over
+    path, out, hand_over = write(SIGNALS), folder / "out", local._hand_over
 
     def killed(worker, cache):
         hand_over(worker, cache)
@@ -500,12 +501,11 @@ def beside(made, monkeypatch):
 
 @pytest.mark.slow
 def test_i1_a_comparison_is_killed_while_the_start_trains(beside, tmp_path):
-    """And goes on; its start is one run for both seeds, with the bits of a run alone."""
+    """And goes on; its start has the bits of a run alone."""
     write, out, content = beside
     (start,) = out.glob("runs/start_first/*/seed_7")
-    runs = sorted(out.glob("runs/*-after_pairs/*/seed_*/metrics.json"))
-    weights = {json.loads(run.read_text())["start"]["weights"] for run in runs}
-    assert len(runs) == 2 and weights == {run_hash(start)}
+    (run,) = out.glob("runs/*-after_pairs/*/seed_*/metrics.json")
+    assert json.loads(run.read_text())["start"]["weights"] == run_hash(start)
     train(load_config("first.yaml"), tmp_path / "alone")
     assert run_hash(tmp_path / "alone") == run_hash(start)
     keys, chain = content.signals["after_pairs"]
@@ -515,7 +515,7 @@ def test_i1_a_comparison_is_killed_while_the_start_trains(beside, tmp_path):
     # The start is of its config's content: another one is another comparison.
     first = out.parent / "first.yaml"
     text = first.read_text()
-    path = write(SIGNALS, seeds=2)
+    path = write(SIGNALS)
     first.write_text(text.replace("seed: 7", "seed: 8"), "utf-8")
     with pytest.raises(ConfigError, match="begun with another config of start_first: training.se"):
         compare(load_comparison(path), out, resources=Resources(jobs=1))
@@ -529,26 +529,24 @@ def test_an_ensemble_and_its_student_are_cells(beside):
     parts, small = shown["parts"], shown["small"]
     trained = sorted(out.glob("runs/*-parts/*/seed_*/config.yaml"))
     folds = [yaml.safe_load(one.read_text())["data"]["leave_out"] for one in trained]
-    assert folds == [
-        {"of": 2, "part": number, "seed": seed} for seed in (0, 1) for number in (0, 1)
-    ]
-    folders = sorted(out.glob("runs/*-parts/*/seed_[01]"))
-    tables = [json.loads((folder / "ensemble.json").read_text()) for folder in folders]
-    assert parts.results.scores == [one["results"]["test"]["ensemble"] for one in tables]
+    assert folds == [{"of": 2, "part": number, "seed": 0} for number in (0, 1)]
+    (folder,) = out.glob("runs/*-parts/*/seed_0")
+    table = json.loads((folder / "ensemble.json").read_text())
+    assert parts.results.scores == [table["results"]["test"]["ensemble"]]
     assert parts.costs.total_parameters == 2 * shown["after_pairs"].costs.total_parameters
     assert small.costs.total_parameters < parts.costs.total_parameters / 2
-    assert parts.curves == [] and len(parts.commands) == 2 * 3
+    assert parts.curves == [] and len(parts.commands) == 3
     assert content.signals["small"][1].startswith(
-        f"each run, from that with its seed: the first learns from the answers of {folders[0]}"
+        f"each run, from that with its seed: the first learns from the answers of {folder}"
     )
     for changed in ({"leave_out_parts": 3}, {"ensemble": 2}, {}):
         with pytest.raises(ConfigError, match="the ensembles have changed since .*parts"):
             compare(
-                load_comparison(write(SIGNALS | {"parts": changed}, seeds=2)),
+                load_comparison(write(SIGNALS | {"parts": changed})),
                 out,
                 resources=Resources(jobs=1),
             )
-    comparison = load_comparison(write(SIGNALS, seeds=2))
+    comparison = load_comparison(write(SIGNALS))
     assert compare(comparison, out, resources=Resources(jobs=1)).signals == content.signals
     outcomes = Outcomes(comparison, out)
     run = outcomes.run(named(comparison)["after_pairs"], 1e-2, 0)
@@ -565,9 +563,9 @@ def test_signals_are_in_report_and_verdict(beside, monkeypatch):
     assert [cell.settings["signal"] for cell in content.cells] == list(SIGNALS)  # sorted, too
     assert {cell.head for cell in content.cells} == {content.cells[0].head}
     for cell in content.cells:  # all on the same examples of one split
-        assert np.sum(cell.confusion) == 2 * content.examples["test"]
+        assert np.sum(cell.confusion) == content.examples["test"]
         if cell.settings["signal"] != "parts":
-            assert len(cell.curves) == 2 and cell.costs.training_seconds
+            assert len(cell.curves) == 1 and cell.costs.training_seconds
     assert content.teacher is None
     report = (out / "report.md").read_text("utf-8")
     assert "signal small" in report and "Signal parts: leave_out_parts: 2" in report
@@ -577,7 +575,7 @@ def test_signals_are_in_report_and_verdict(beside, monkeypatch):
     monkeypatch.setattr(
         winner_export, "_export", lambda run, folder: (folder / "1").mkdir(parents=True)
     )
-    outcomes = Outcomes(load_comparison(write(SIGNALS, seeds=2)), out)
+    outcomes = Outcomes(load_comparison(write(SIGNALS)), out)
     best = next(cell.id for cell in content.cells if cell.settings["signal"] == "parts")
     verdict = replace(content.verdict, recommended=best)
     exported = winner_export.export_best(outcomes, replace(content, verdict=verdict), anyway=True)

@@ -121,9 +121,11 @@ def test_a_slice_belongs_to_no_cell(with_slices):
 
 
 @pytest.mark.slow
-def test_a_whole_comparison_again_with_other_slices(with_slices, tiny_bert, tmp_path):
+def test_a_whole_comparison_again_with_other_slices(
+    with_slices, workers_here, shallow_bert, tmp_path
+):
     # An untrained encoder at the baseline is a result, not a failed seed.
-    encoders = [{"handle": str(tiny_bert), "pretrained": False}]
+    encoders = [{"handle": str(shallow_bert), "pretrained": False}]
     one_cell = {"encoders": encoders, "adaptations": ["feature_extraction"], "seeds": 1}
     path = with_slices({"who": WHO}, **one_cell)
     out = tmp_path / "out"
