@@ -19,7 +19,7 @@ from report_times import without_times
 
 from hub_modules.storage import records
 from tf_adapt.commands.main import cli
-from tf_adapt.comparison import comparing
+from tf_adapt.comparison import comparing, written_report
 from tf_adapt.comparison.diagnosis import diagnosing
 from tf_adapt.comparison.diagnosis.causes import CAUSES
 from tf_adapt.comparison.execution.executors import Resources
@@ -39,6 +39,12 @@ def compare(*arguments, **keywords) -> dict:
 
 def files(folder) -> dict:
     return {p: p.stat().st_mtime_ns for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Comparisons return their content without a report."""
+    monkeypatch.setattr(written_report, "write_report", lambda content, out: None)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +94,7 @@ def test_the_report_shows_a_diagnosis_and_keeps_it(whole, tmp_path, monkeypatch)
     assert report_of(out)["diagnosis"] == shown
 
 
-def test_runs_scores_report_and_winner_then_only_what_is_new(whole, workers_here):
+def test_runs_scores_report_and_winner_then_only_what_is_new(whole, workers_here, undrawn):
     path, out, content, predictions = whole
     assert len(predictions) == 8  # cells, seeds, splits
     assert content["machine"].endswith("1 thread a run")
@@ -216,7 +222,7 @@ def test_other_folders_are_refused(write_config, tmp_path):
 
 
 def test_rates_are_chosen_on_dev_and_numbers_that_explode_lose(
-    write_config, workers_here, tmp_path
+    write_config, workers_here, undrawn, tmp_path
 ):
     path = write_config(
         adaptations=["feature_extraction"], learning_rates=[1.0e30, 1.0e-2], seeds=1
