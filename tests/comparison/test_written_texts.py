@@ -9,22 +9,27 @@ import numpy as np
 import pytest
 import yaml
 from click.testing import CliRunner
+from rouge_score.rouge_scorer import RougeScorer
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from tf_adapt.commands.main import cli
-from tf_adapt.comparison.baselines import word_frequencies
+from tf_adapt.comparison.baseline import baseline_of
+from tf_adapt.comparison.baselines import references, word_frequencies
 from tf_adapt.comparison.budget.checks import check_budget
 from tf_adapt.comparison.by_kind.written_texts import by_bytes, byte_counts
 from tf_adapt.comparison.execution.outcomes import Outcomes
+from tf_adapt.comparison.kinds import KINDS as WRITTEN
 from tf_adapt.comparison.plan.settings import comparison_from
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.verdict.interim_analyses import analyses_at
+from tf_adapt.data.catalogue import SAMPLE_FOLDER
 from tf_adapt.data.formats import Record
 from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.prediction_files import read_predictions, write_predictions
-from tf_adapt.statistics.scores import of_groups, pseudo_values
-from tf_adapt.training.by_kind.nearest_reply import tfidf_hits
+from tf_adapt.statistics.scores import item_statistics, of_groups, pseudo_values, score_of
+from tf_adapt.training.by_kind.nearest_reply import nearest_of, tfidf_hits
 
 WORDS = ["the dog", "a cat", "in then", "this mat", "one hat", "no end of it"]
 KINDS = ["dialog", "text_generation"]
@@ -100,6 +105,30 @@ def test_scores_and_items_as_by_hand(kind, content, tmp_path):
     assert (shown.answers, shown.right) == ({found.cells[0].id: "y"}, [])
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_scores_and_their_simple_models(kind, content, tmp_path):
+    folder, metric = SAMPLE_FOLDER / "dialog", {"dialog": "hits_at_1_of_4"}.get(kind, "rouge1")
+    files = {"train": str(folder / "train.jsonl"), "dev": str(folder / "dev.jsonl")}
+    of_files = {"format": "jsonl", "kind": "dialog", "held_out": 0.2, **files}
+    data = of_files if kind == "dialog" else content[kind]["data"]
+    given = content[kind] | {"data": data | {"metric": metric}}
+    splits = load_splits(comparison_from(given, "test").data)
+    test, train = splits.examples["test"], splits.examples["train"]
+    (name,) = WRITTEN[kind].simple_models
+    said = references.fitted_answers(splits, metric, name, train)
+    gold = [one.target for one in test]
+    score = score_of(metric, item_statistics(metric, said, gold).sum(0))
+    rouge = RougeScorer(["rouge1"]).score
+    pairs = list(zip(gold, said, strict=True))
+    expected = {
+        "hits_at_1_of_4": lambda: nearest_of(test, 4),
+        "rouge1": lambda: [rouge(text, one[0])["rouge1"].fmeasure for text, one in pairs],
+    }
+    assert score == pytest.approx(np.mean(expected[metric]()))
+    baseline = baseline_of(splits, metric, "dev", "test").scores["test"]
+    assert baseline == {"dialog": 0.25}.get(kind, 0.0) < score
+
+
 def test_the_jackknife_leaves_out_a_dialogue():
     rows = np.array([[-3.0, 2], [-4.0, 1], [-9.0, 4], [-1.0, 3], [-5.0, 2]])
     groups = np.array([0, 0, 1, 2, 2])
@@ -111,12 +140,12 @@ def test_the_jackknife_leaves_out_a_dialogue():
 
 
 def test_frequencies_of_words_and_bytes_by_pencil():
-    train, scored = [Record("", label="a a b")], [Record("", label="a c"), Record("", label="")]
+    train, scored = [Record("x", label="a a b")], [Record("", label="a c"), Record("", label="")]
     # Words a, a, b, and the end of the text: 3 of them different, with 5 bytes or ends of words.
     end = 4 / 262
     of_a, of_c = (2 + 3 * 2 / 262 * end) / 7, 3 * 1 / 262 * end / 7
     of_end = (1 + 3 * end) / 7
-    found = [value for _, value in word_frequencies.texts(train, [], scored, len)]
+    found = word_frequencies.log_probabilities(train, scored)
     assert found == pytest.approx([math.log(of_a * of_c * of_end), math.log(of_end)])
     splits = type("Splits", (), {"examples": {"train": train}, "kind": "text_generation"})
     counts = byte_counts(splits)
@@ -130,8 +159,22 @@ def test_a_reply_is_chosen_by_its_words(content):
     said = word_frequencies.replies(splits.examples["train"], [], test, len)
     hits = [hit for *_, hit in said]
     assert np.mean(hits) >= tfidf_hits(test)  # of 4, and of 20
-    texts = word_frequencies.texts(splits.examples["train"], [], test, len)
-    assert [one[:2] for one in said] == texts
+    assert [one[1] for one in said] == word_frequencies.log_probabilities(
+        splits.examples["train"], test
+    )
+
+
+def test_the_target_of_the_nearest_source_as_by_all_cosines():
+    random, words = np.random.default_rng(2), [f"w{number}" for number in range(12)]
+    train, scored = (
+        [Record(" ".join(random.choice(words, 5)), label=f"{number}") for number in range(count)]
+        for count in (40, 30)
+    )
+    known = TfidfVectorizer().fit([one.text_a for one in train])
+    vectors = [known.transform([one.text_a for one in some]).toarray() for some in (train, scored)]
+    found = [int(target) for target, _ in word_frequencies.texts(train, [], scored, len)]
+    cosines = vectors[1] @ vectors[0].T
+    assert cosines[np.arange(30), found] == pytest.approx(cosines.max(axis=1))
 
 
 def test_what_is_refused(content, tmp_path):

@@ -11,6 +11,7 @@ from tf_adapt.statistics.metrics import METRICS
 from tf_adapt.statistics.scores import item_statistics, pseudo_values
 from tf_adapt.statistics.slice_score import SliceScore
 from tf_adapt.statistics.slices import is_defined, slice_score, with_challenging
+from tf_adapt.tasks.by_kind.text_generation import ROUGE
 
 ALONE = np.arange(60)
 UNTESTED = SliceScore(examples=3, score=0.2, interval=None, rest=0.9, p=None)
@@ -81,7 +82,7 @@ def test_a_slice_of_any_metric(metric):
         **dict.fromkeys(("span_f1", "strict_span_f1"), ([["B-X"]] * 4, [["B-X"]] * 3 + [["O"]])),
         **dict.fromkeys(("micro_f1", "macro_f1"), ([("a",)] * 4, [("a",)] * 3 + [()])),
         **dict.fromkeys(
-            ("log_probability", "hits_at_1_of_4"), (["a b", "a"] * 2, [("", -3.0, 1.0)] * 4)
+            ("log_probability", "hits_at_1_of_4", *ROUGE), (["a b", "a"] * 2, [("", -3.0, 1.0)] * 4)
         ),
         **dict.fromkeys(("f1", "exact_match"), ([["p"]] * 4, ["p", "p", "q", "q"])),
     }.get(metric, (["a", "b", "a", "b"], ["a", "b", "b", "b"]))

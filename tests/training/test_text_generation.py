@@ -2,12 +2,14 @@
 
 import json
 
+import numpy as np
 import pytest
 from cut_runs import assert_same_results, keep_at
 
 from tf_adapt.config.reading import config_from
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.runs.prediction_files import read_predictions
+from tf_adapt.runs.run_folder import read_history
 from tf_adapt.statistics.scores import item_statistics, score_of
 from tf_adapt.tasks.by_kind.text_generation import bleu_signature, overlaps
 from tf_adapt.training.finished.run_export import export_run
@@ -29,6 +31,7 @@ def content(tiny_bert, tiny_causal, tmp_path_factory) -> dict:
             "kind": "text_generation",
             "train": str(folder / "train.tsv"),
             "dev": str(folder / "dev.tsv"),
+            "metric": "rougeL",
         },
         "encoder": {"handle": str(tiny_bert), "decoder": str(tiny_causal)},
         "generation": {"label_smoothing": 0.1, "language_model_weight": 0.5},
@@ -70,8 +73,12 @@ def test_scores_of_a_run_and_of_its_file(run, content):
     assert {n: scores[n] for n in names} == pytest.approx({n: metrics["dev"][n] for n in names})
     said = read_predictions(folder, "dev", "text_generation")
     gold = [f"the {WORDS[number % 5]}" for number in range(4)]
-    found = score_of("log_probability", item_statistics("log_probability", said, gold).sum(0))
-    assert found == pytest.approx(scores["log_probability"])
+    for name in ("log_probability", "rouge1", "rougeL"):
+        found = score_of(name, item_statistics(name, said, gold).sum(0))
+        assert found == pytest.approx(scores[name], rel=1e-5), name
+    assert metrics["metric"] == "rougeL"
+    chosen = [float(row["dev_rougeL"]) for row in read_history(folder)]
+    assert metrics["best_epoch"] == 1 + int(np.argmax(chosen))
 
 
 @pytest.mark.slow

@@ -120,7 +120,7 @@ _WRITTEN = Row(
     confusion=_no_confusion,
     samples=10,
     constant=written_texts.by_bytes,
-    simple_models={"word frequencies": word_frequencies.texts},
+    simple_models={"word frequencies, TF-IDF's nearest source": word_frequencies.texts},
     example="",
     width_lines=(),
 )

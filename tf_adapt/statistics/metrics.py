@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from tf_adapt.tasks.answer_scores import ANSWER_METRICS
-from tf_adapt.tasks.by_kind.text_generation import count_words
+from tf_adapt.tasks.by_kind.text_generation import ROUGE, count_words, rouge
 from tf_adapt.tasks.spans import spans
 from tf_adapt.tasks.tag_schemes import SCHEMES, WORDS
 
@@ -167,6 +167,11 @@ def _hit_items(predictions: Sequence, gold: Sequence, labels, scheme) -> np.ndar
     return np.array([[one[2], 1] for one in predictions], np.float64)
 
 
+def _rouge_items(predictions: Sequence, gold: Sequence, labels, scheme, *, name: str) -> np.ndarray:
+    values = np.array(rouge([one[0] for one in predictions], gold)[name], np.float64)
+    return np.stack([values, np.ones_like(values)], axis=1)
+
+
 METRICS = {
     "accuracy": Metric(right_items, share, has_gold),
     "balanced_accuracy": Metric(_balanced_items, _balanced_accuracy, _has_a_true_label),
@@ -182,6 +187,7 @@ METRICS = {
     name: Metric(partial(_answer_items, score=score), share, has_gold)
     for name, score in ANSWER_METRICS.items()
 }
+METRICS |= {name: Metric(partial(_rouge_items, name=name), share, has_gold) for name in ROUGE}
 
 
 def _right_words(true: Sequence[str], predicted: Sequence[str]) -> list[int]:

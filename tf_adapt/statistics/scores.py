@@ -58,9 +58,10 @@ def item_statistics(
     scheme; see `tf_adapt.tasks.spans`. micro_f1: right, true and predicted labels; macro_f1:
     whether each label is right, then true, then predicted. exact_match and f1: the score of the
     answer, 1; see `tf_adapt.tasks.answer_scores`. log_probability: `log p` of the right text, its
-    words; hits_at_1_of_4: whether the right reply was chosen, 1.
+    words; hits_at_1_of_4: whether the right reply was chosen, 1; rouge1, rouge2, rougeL: that of
+    the text, 1.
 
-    Shapes: → `[items, k] float64`; k is 2, 1 + 2 labels, 2 labels, 6, 3, 3, 3 labels, 2 and 2.
+    Shapes: → `[items, k] float64`; k is 2, 1 + 2 labels, 2 labels, 6, 3, 3, 3 labels, then 2.
 
     Args:
         metric: a key of `tf_adapt.statistics.metrics.METRICS`.
@@ -105,7 +106,7 @@ def sums_of(statistics: np.ndarray) -> np.ndarray:
 def score_of(metric: str, sums: np.ndarray) -> np.ndarray:
     """The score of items whose statistics add up to `sums`; 0 where it is undefined.
 
-    accuracy and hits_at_1_of_4: `right / n`; exact_match and f1: the mean score; log_probability:
+    accuracy and hits_at_1_of_4: `right / n`; exact_match, f1 and ROUGE: the mean; log_probability:
     the mean of a word. matthews: Gorodkin's
     `(c·s − Σ tₖpₖ) / √((s² − Σ pₖ²)(s² − Σ tₖ²))`. balanced_accuracy: the mean over the labels
     with examples of `right / true`. pearson:

@@ -9,6 +9,7 @@ from tf_adapt.tasks.by_kind.multilabel_classification import checked_names, chec
 from tf_adapt.tasks.by_kind.regression import checked_range
 from tf_adapt.tasks.by_kind.span_extraction import checked_spans
 from tf_adapt.tasks.by_kind.tagging import checked_scheme
+from tf_adapt.tasks.by_kind.text_generation import ROUGE
 from tf_adapt.tasks.label_counts import of_classes, of_sets
 from tf_adapt.tasks.tag_schemes import WORDS
 
@@ -104,7 +105,9 @@ KINDS = {
         epochs=(2, 2),
     ),
     # A source, and the target that is written about it.
-    "text_generation": Row(ONE_TEXT, "label", ("log_probability", "perplexity"), epochs=(6, 3)),
+    "text_generation": Row(
+        ONE_TEXT, "label", ("log_probability", "perplexity", *ROUGE), epochs=(6, 3)
+    ),
     # See `tf_adapt.models.language_model`.
     "language_model": Row(ONE_TEXT, None, ("perplexity",), epochs=(2, 2)),
 }

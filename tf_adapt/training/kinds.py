@@ -109,6 +109,7 @@ KINDS: dict[str, Row] = {
     ),
     "text_generation": Row(
         build=text_generation.build,
+        evaluated=text_generation.evaluated,
         predicted_scores=text_generation.scores,
         file_scores=text_generation.scores,
         head_encoder=language_model.no_head_encoder,

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tf_adapt.comparison.baselines.bag_of_words import Score
+from tf_adapt.comparison.baselines.nearest_source import nearest_targets
 from tf_adapt.comparison.by_kind.written_texts import BYTES
 from tf_adapt.data.formats import Record
 from tf_adapt.data.formats.dialogues import Exchange
@@ -17,22 +18,23 @@ Words = list[bytes]
 def texts(
     train: Sequence[Record], dev: Sequence[Record], scored: Sequence[Record], score: Score
 ) -> list[tuple[str, float]]:
-    """No text, and `log p` of each right one."""
-    given = _log_probabilities([one.target for one in train], [one.target for one in scored])
-    return [("", of_text) for of_text in given]
+    """The texts of `nearest_targets`, and `log p` of each right one."""
+    return list(zip(nearest_targets(train, scored), log_probabilities(train, scored), strict=True))
 
 
 def replies(
     train: Sequence[Exchange], dev: Sequence[Exchange], scored: Sequence[Exchange], score: Score
 ) -> list[tuple[str, float, float]]:
-    """As `texts`, and the chance that the right reply is chosen of those of training, by
+    """No text, `log p` of each right one, and the chance that it is chosen of those of training, by
     `nearest_of`."""
     hits = nearest_of(scored, 1 + DISTRACTORS)
-    return [(*one, hit) for one, hit in zip(texts(train, dev, scored, score), hits, strict=True)]
+    return [("", *of_text) for of_text in zip(log_probabilities(train, scored), hits, strict=True)]
 
 
-def _log_probabilities(train: Sequence[str], scored: Sequence[str]) -> list[float]:
-    """`Σ log p(w)` of the words between white space and of the end of the text.
+def log_probabilities(
+    train: Sequence[Record | Exchange], scored: Sequence[Record | Exchange]
+) -> list[float]:
+    """`Σ log p(w)` of the words of each right text, between white space, and of its end.
 
     With N words in train, T different ones, and `c(w)` of w:
     `p(w) = (c(w) + T·q(w)) / (N + T)`, where `q(w) = Π q(b)` over its bytes and a last blank, whose
@@ -40,7 +42,7 @@ def _log_probabilities(train: Sequence[str], scored: Sequence[str]) -> list[floa
 
     Source: Witten and Bell 1991, "The Zero-Frequency Problem".
     """
-    counts = Counter(word for text in train for word in _words(text))
+    counts = Counter(word for one in train for word in _words(one.target))
     of_bytes = Counter(byte for word in counts for byte in (*word, BYTES))
     letters = sum(of_bytes.values()) + BYTES + 1
     seen, types = sum(counts.values()), len(counts)
@@ -49,7 +51,7 @@ def _log_probabilities(train: Sequence[str], scored: Sequence[str]) -> list[floa
         unseen = math.prod((of_bytes[byte] + 1) / letters for byte in (*word, BYTES))
         return math.log((counts[word] + types * unseen) / (seen + types))
 
-    return [math.fsum(map(log_probability, _words(text))) for text in scored]
+    return [math.fsum(map(log_probability, _words(one.target))) for one in scored]
 
 
 def _words(text: str) -> Words:

@@ -31,23 +31,33 @@ def check_overlaps() -> None:
         )
 
 
-def overlaps(texts: Sequence[str], references: Sequence[str]) -> dict[str, float]:
-    """The means of ROUGE-1, -2 and -L (F1, from 0 to 1, without stemming), and BLEU of all texts
-    (from 0 to 100), with sacrebleu's defaults.
+def rouge(texts: Sequence[str], references: Sequence[str]) -> dict[str, list[float]]:
+    """ROUGE-1, -2 and -L of each text (F1, from 0 to 1, without stemming), by name.
 
     Raises:
         ConfigError: as `check_overlaps`.
 
-    Source: Lin 2004, "ROUGE"; Papineni et al. 2002, "BLEU"; Post 2018, "A Call for Clarity in
-    Reporting BLEU Scores".
+    Source: Lin 2004, "ROUGE".
     """
     check_overlaps()
     from rouge_score.rouge_scorer import RougeScorer
-    from sacrebleu.metrics import BLEU
 
     scorer = RougeScorer(ROUGE)
     pairs = [scorer.score(*pair) for pair in zip(references, texts, strict=True)]
-    means = {name: sum(pair[name].fmeasure for pair in pairs) / len(pairs) for name in ROUGE}
+    return {name: [pair[name].fmeasure for pair in pairs] for name in ROUGE}
+
+
+def overlaps(texts: Sequence[str], references: Sequence[str]) -> dict[str, float]:
+    """The means of `rouge`, and BLEU of all texts (from 0 to 100), with sacrebleu's defaults.
+
+    Raises:
+        ConfigError: as `check_overlaps`.
+
+    Source: Papineni et al. 2002, "BLEU"; Post 2018, "A Call for Clarity in Reporting BLEU Scores".
+    """
+    means = {name: sum(values) / len(values) for name, values in rouge(texts, references).items()}
+    from sacrebleu.metrics import BLEU
+
     bleu = BLEU()
     return means | {"bleu": bleu.corpus_score(list(texts), [list(references)]).score}
 
