@@ -22,7 +22,9 @@ from tf_adapt.generation.decoding import Decoding  # noqa: E402
 from tf_adapt.generation.generator import TokenGenerator  # noqa: E402
 from tf_adapt.models.dialog.dialog_model import build_dialog_model  # noqa: E402
 from tf_adapt.models.text_generation.encoder_decoder_model import build_encoder_decoder  # noqa: E402
+from tf_adapt.runs.export_files import DEFAULT  # noqa: E402
 from tf_adapt.serving.exports.shared_export import ServedTask, check_shared  # noqa: E402
+from tf_adapt.serving.light_exports.export import export_light  # noqa: E402
 from tf_adapt.tasks.by_kind.dialog import NEW_TOKENS, SEGMENTS  # noqa: E402
 
 pytestmark = pytest.mark.slow
@@ -243,7 +245,9 @@ def test_s1_what_a_served_model_refuses(served, content, message):
     assert message in answer.error
 
 
-def test_other_tasks_are_not_beside_one_that_writes(dialog):
+def test_what_writes_is_exported_alone_and_as_a_saved_model(dialog, tmp_path):
     served = ServedTask(dialog)
     with pytest.raises(ConfigError, match="writes texts is exported alone"):
         check_shared({"a": served, "b": served})
+    with pytest.raises(ConfigError, match="as a SavedModel, not .* for OpenVINO"):
+        export_light({DEFAULT: served}, tmp_path / "light", "")

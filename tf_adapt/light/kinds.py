@@ -213,7 +213,7 @@ def _named_spans(answer: Answer, task: Task, columns: Columns) -> Answer:
 
 def _refused(*arguments: Any) -> Answer:
     raise ConfigError(
-        "expected another kind than dialog and text_generation, which are not exported yet"
+        "expected another kind than dialog and text_generation, which are exported as SavedModels"
     )
 
 

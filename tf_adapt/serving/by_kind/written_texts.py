@@ -23,15 +23,15 @@ def served(texts: np.ndarray) -> np.ndarray:
     return np.array([text.encode() for text in texts], object)
 
 
-def refuse_shared() -> None:
-    """Refuses an export with other tasks.
+def refuse_other_exports() -> None:
+    """Refuses all exports but a SavedModel of one model.
 
     Raises:
         ConfigError: always.
     """
     raise ConfigError(
-        "a model that writes texts is exported alone, not with other tasks or in an ensemble; "
-        "leave it out"
+        "a model that writes texts is exported alone and as a SavedModel, not with other tasks, in "
+        "an ensemble or for OpenVINO; leave the others, or --format, out"
     )
 
 

@@ -97,8 +97,8 @@ def signature_in(engine: str, program: Any, name: str, export: str, content: str
     if not all(hasattr(owner, part) for part in _NAMES):
         raise ConfigError(
             f"engine {engine}: {export}: expected an export of one model with a transformer that "
-            "runs natively and no task of questions, got another one, or one of an earlier "
-            f"version; choose the engine {TENSORFLOW}, or export the run again"
+            "runs natively and no task of questions or of written texts, got another one, or one of "
+            f"an earlier version; choose the engine {TENSORFLOW}, or export the run again"
         )
     # Each traced once, for all shapes: with the functions themselves every new length of a text
     # would be looked up among all before it.

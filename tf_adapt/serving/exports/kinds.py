@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from tf_adapt.data.packing.prepared import Limits
-from tf_adapt.serving.by_kind.written_texts import refuse_shared
+from tf_adapt.serving.by_kind.written_texts import refuse_other_exports
 from tf_adapt.serving.exports import written
 from tf_adapt.serving.exports.by_kind import (
     classification,
@@ -38,7 +38,7 @@ class Row:
             `begun` takes.
         signatures: a `ModelFromText`, `texts` of checked inputs, specs of these → further
             signatures by name.
-        check_shared: refuses kinds that are exported alone.
+        check_other: refuses kinds of which there is a SavedModel of one model alone.
     """
 
     called: Callable[[Callable[[dict], dict]], Callable[..., dict]]
@@ -51,7 +51,7 @@ class Row:
     parts: Callable[..., dict[str, Any]] = traced
     begin: Callable[..., dict] | None = None
     signatures: Callable[..., dict[str, Any]] = lambda *given: {}
-    check_shared: Callable[[], None] = lambda: None
+    check_other: Callable[[], None] = lambda: None
 
 
 _LABEL = Row(classification.of_text, classification.named)
@@ -66,7 +66,7 @@ def _written(called: Callable, begin: Callable, output: str) -> Row:
         parts=span_extraction.no_parts,
         begin=begin,
         signatures=partial(written.signatures, output=output),
-        check_shared=refuse_shared,
+        check_other=refuse_other_exports,
     )
 
 

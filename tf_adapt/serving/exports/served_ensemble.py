@@ -32,8 +32,9 @@ def export_ensemble(
 
     Raises:
         ArtifactError: the folder exists or cannot be written.
-        ConfigError: a `max_length` is out of range.
+        ConfigError: a `max_length` is out of range, or the models write texts.
     """
+    KINDS[combination.task.kind].check_other()
     with publish_folder(folder) as aside, contextlib.ExitStack() as stack:
         served = []
         for model, max_length, truncate, document_context in models:

@@ -102,7 +102,7 @@ def check_shared(tasks: Mapping[str, ServedTask]) -> None:
                 f"a signature, and not {DEFAULT}; give it another one, as NAME=RUN"
             )
         refuse_language_model(model.task)
-        KINDS[model.task.kind].check_shared()
+        KINDS[model.task.kind].check_other()
         if encoder.module_hash != first.model.encoder.module_hash:
             raise ConfigError(
                 f"task {name}: expected an encoder of the module of {first_name} "

@@ -19,6 +19,7 @@ from tf_adapt.models.combination import Combination
 from tf_adapt.models.kinds import refuse_language_model
 from tf_adapt.runs.export_files import DEFAULT, TASKS
 from tf_adapt.runs.run_folder import TASK
+from tf_adapt.serving.exports.kinds import KINDS as EXPORTS
 from tf_adapt.serving.exports.model_card import CARD, light_card
 from tf_adapt.serving.exports.shared_export import ServedTask, check_shared
 from tf_adapt.serving.light_exports.graphs import check_convertible, graph_of
@@ -80,6 +81,8 @@ def _write(
     card: str,
     precision: str | None,
 ) -> Path:
+    for member in members:
+        EXPORTS[member.model.task.kind].check_other()
     check_installed("openvino", *(["nncf"] if precision == INT8 else []))
     files = ReaderFiles()
     settings = [_settings(member, precision, files) for member in members]
