@@ -85,12 +85,14 @@ MODELS = {
     "grades": (Task("regression"), lambda columns: {"score": [2.5] * len(columns["text"])}),
     "names": (Task("tagging", labels=["O", "B-PER", "I-PER"]), tagged),
     "found": (Task("span_extraction"), answered),
+    "asked": (Task("text_generation"), lambda columns: {"text": ["what is there ?"]}),
 }
 # What is there once a model has answered.
 SHOWN = {
     **dict.fromkeys(("films", "topics", "same"), ".labels li"),
     **dict.fromkeys(("alike", "grades"), ".scale .point"),
     "names": ".sentence mark",
+    "asked": ".written",
     "found": ".sentence",
 }
 
@@ -214,6 +216,9 @@ def test_an_answer_is_marked_in_its_context(browser, served):
     assert one(browser, "#results .chosen").text == "No answer (50.0 %)"
     assert one(browser, ".sentence").text == "<b>Nobody</b> waited."
     assert texts(browser, "mark") == []
+    choose(browser, "first", "asked")
+    ask(browser, "There Ada Lind waited.")
+    assert texts(browser, "#results .written") == ["what is there ?"]
 
 
 def test_s3_a_newer_version_answers_with_its_own_labels(browser):

@@ -97,7 +97,7 @@ def signature_in(engine: str, program: Any, name: str, export: str, content: str
     if not all(hasattr(owner, part) for part in _NAMES):
         raise ConfigError(
             f"engine {engine}: {export}: expected an export of one model with a transformer that "
-            "runs natively and no task of questions or of written texts, got another one, or one of "
+            "runs natively and no task of questions or written texts, got another one, or one of "
             f"an earlier version; choose the engine {TENSORFLOW}, or export the run again"
         )
     # Each traced once, for all shapes: with the functions themselves every new length of a text

@@ -226,6 +226,7 @@ function result({ model, made }) {
 
 function shown(model, row, prediction) {
   if (typeof prediction === "number") return scale(model, prediction);
+  if (typeof prediction === "string") return element("p", prediction || NO_WORDS, "written");
   if ("answer" in prediction) return answerIn(row.context, prediction);
   if (prediction.tags) return sentence(model, row.tokens, prediction.tags);
   const said = prediction.labels ?? [prediction.label];
