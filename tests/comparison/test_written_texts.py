@@ -147,6 +147,9 @@ def test_frequencies_of_words_and_bytes_by_pencil():
     of_end = (1 + 3 * end) / 7
     found = word_frequencies.log_probabilities(train, scored)
     assert found == pytest.approx([math.log(of_a * of_c * of_end), math.log(of_end)])
+    (long,) = word_frequencies.log_probabilities(train, [Record("", label="c" * 999)])
+    expected = math.log(3 * end / 7 * of_end) - 999 * math.log(262)
+    assert long == pytest.approx(expected)
     splits = type("Splits", (), {"examples": {"train": train}, "kind": "text_generation"})
     counts = byte_counts(splits)
     assert Counter(counts) == {1: 256 - 3, 3: 2, 2: 2}  # a, blank; b, end

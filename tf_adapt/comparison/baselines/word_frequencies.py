@@ -4,6 +4,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+
 from tf_adapt.comparison.baselines.bag_of_words import Score
 from tf_adapt.comparison.baselines.nearest_source import nearest_targets
 from tf_adapt.comparison.by_kind.written_texts import BYTES
@@ -11,8 +13,6 @@ from tf_adapt.data.formats import Record
 from tf_adapt.data.formats.dialogues import Exchange
 from tf_adapt.tasks.by_kind.dialog import DISTRACTORS
 from tf_adapt.training.by_kind.nearest_reply import nearest_of
-
-Words = list[bytes]
 
 
 def texts(
@@ -48,12 +48,14 @@ def log_probabilities(
     seen, types = sum(counts.values()), len(counts)
 
     def log_probability(word: bytes) -> float:
-        unseen = math.prod((of_bytes[byte] + 1) / letters for byte in (*word, BYTES))
-        return math.log((counts[word] + types * unseen) / (seen + types))
+        # A sum of logarithms: the product over a long word, as a text without blanks, is 0.
+        unseen = math.fsum(math.log((of_bytes[byte] + 1) / letters) for byte in (*word, BYTES))
+        known = math.log(counts[word]) if counts[word] else -math.inf
+        return float(np.logaddexp(known, math.log(types) + unseen)) - math.log(seen + types)
 
     return [math.fsum(map(log_probability, _words(one.target))) for one in scored]
 
 
-def _words(text: str) -> Words:
+def _words(text: str) -> list[bytes]:
     """Its words, and none, the end."""
     return [*(word.encode("utf-8", "surrogatepass") for word in text.split()), b""]
