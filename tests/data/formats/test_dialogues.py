@@ -1,8 +1,10 @@
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from tf_adapt.data.formats.dialogues import read_dialogue_lines, read_dialogue_objects
+from tf_adapt.data.kinds import KINDS
 from tf_adapt.errors import DataError
 
 LINES = """1 your persona: i keep bees .
@@ -36,6 +38,20 @@ def test_a_turn_without_a_reply_is_to_be_predicted(tmp_path):
     assert only.reply is None and only.history == ("hello",)
     with pytest.raises(DataError, match=r":2: expected a tab .* got 0 tabs"):
         read_dialogue_lines(path)
+
+
+def test_replies_as_texts_to_write(tmp_path):
+    """Sources are the persona and what was said; the parts of a dialogue stay together."""
+    data = SimpleNamespace(format="convai2", memory_mb=100)
+    read = KINDS["text_generation"].read
+    first, second, third = read(written(tmp_path, LINES), data, True)
+    assert first.text_a.split("\n") == [*BEES, "hello"] and first.label == "hi , i keep bees"
+    assert second.text_a.split("\n") == [*BEES, "hello", "hi , i keep bees", "how old ?"]
+    assert first.group == second.group != third.group
+    assert [one.label for one in read(written(tmp_path, LINES), data, False)] == [None] * 3
+    turns = "".join(f"{n} said {n}\tanswer {n}\n" for n in range(2, 7))
+    *_, last = read(written(tmp_path, "1 your persona: i sing .\n" + turns), data, True)
+    assert last.text_a.split("\n")[:2] == ["i sing .", "said 4"] and last.text_a.endswith("said 6")
 
 
 def test_the_three_formats_say_the_same(tmp_path):

@@ -1,4 +1,5 @@
-"""Sources and targets in files: two columns of a table, or questions to ask of SQuAD's answers."""
+"""Sources and targets in files: two columns of a table, questions to ask of SQuAD's answers, or
+replies to what was said."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -7,9 +8,12 @@ from typing import Any
 from tf_adapt.data.by_kind.texts import TABLES, read_table
 from tf_adapt.data.by_kind.to_predict import Read, texts_to_predict
 from tf_adapt.data.formats import Record
+from tf_adapt.data.formats.dialogues import read_dialogue_lines
 from tf_adapt.data.formats.squad import read_questions_to_ask
 from tf_adapt.data.formats.tables import written_text
 from tf_adapt.data.formats.text import KnownLines
+from tf_adapt.data.stored.sequences import stored
+from tf_adapt.tasks.by_kind.dialog import EXCHANGES
 
 COLUMNS = {"text_a": "source", "label": "target"}
 
@@ -18,9 +22,26 @@ def _of_squad(path: Any, data: Any, labelled: bool) -> Sequence[Record]:
     return read_questions_to_ask(path, labelled, data.memory_mb)
 
 
+def _of_dialogues(path: Any, data: Any, labelled: bool) -> Sequence[Record]:
+    """The source: the persona and, as of `kind: dialog`, the last turns, a line each; a dialogue is
+    a group."""
+    records = (
+        Record(
+            "\n".join((*one.persona, *one.history[-(2 * EXCHANGES + 1) :])),
+            None,
+            one.reply if labelled else None,
+            one.where,
+            group="\n".join((*one.persona, one.history[0])),
+        )
+        for one in read_dialogue_lines(path, labelled, data.memory_mb)
+    )
+    return stored(records, data.memory_mb)
+
+
 _of_table = partial(read_table, label=dict.fromkeys(TABLES, written_text))
-_READERS = {"squad": _of_squad, **dict.fromkeys(TABLES, _of_table)}
-FORMATS = (*TABLES, "squad")
+_OF_KEYS = {"squad": _of_squad, "convai2": _of_dialogues}
+_READERS = _OF_KEYS | dict.fromkeys(TABLES, _of_table)
+FORMATS = (*TABLES, *_OF_KEYS)
 
 
 def read_sources(path: Any, data: Any, labelled: bool) -> Sequence[Record]:
@@ -47,4 +68,5 @@ def column_problems(data: Any) -> list[tuple[str, str]]:
     if getattr(data, "format", None) in (*TABLES, None):
         return []
     given = [name for name, column in data.columns if column is not None]
-    return [(name, "expected null with data.format: squad, whose keys are fixed") for name in given]
+    message = f"expected null with data.format: {data.format}, which has no columns"
+    return [(name, message) for name in given]
