@@ -78,8 +78,8 @@ def evidence(folder=None, tried=(), frozen=False, **changed):
     metrics |= {"family": changed.pop("family", "bert")}
     metrics |= {"head": "linear", "reads": changed.pop("reads", "the mean, standardised")}
     metrics |= {"dev": {"accuracy": recorded.pop("dev")}, "distances": recorded.pop("distances")}
-    kind = changed.pop("kind", "classification")
-    splits = Splits("x", kind, ["bad", "good"], None, None, "IOB2", examples)
+    kind, labels = changed.pop("kind", "classification"), changed.pop("of", ["bad", "good"])
+    splits = Splits("x", kind, labels, None, None, "IOB2", examples)
     run = Evidence(folder, config_from(content | changed, "test"), metrics, splits, tuple(tried))
     run.__dict__.update(recorded)
     return run
@@ -127,6 +127,7 @@ def trials(*scores, rates=(1e-5, 3e-5, 1e-4)):
         ),
         ({"labels": texts.LabelCheck(0.5, 0.7, 4.0)}, {"noisy_labels"}),
         ({"labels": texts.LabelCheck(0.5, 0.7, 2.0)}, set()),
+        ({"labels": texts.LabelCheck(0.5, 0.7, 4.0), "of": None}, set()),  # texts to write
         ({"domain_auc": (0.9, 0.85, 0.95)}, {"other_domain"}),
         ({"domain_auc": (0.8, 0.7, 0.9)}, set()),
     ],

@@ -71,6 +71,8 @@ def test_rules_that_do_not_fit_the_kind():
         make({"x": {"word_overlap_above": 0.5}}, "sample_classification")
     with pytest.raises(ConfigError, match="x.wrong_in: expected null for pair_regression"):
         make({"x": {"wrong_in": "run"}}, "sample_pair_regression")
+    with pytest.raises(ConfigError, match="x.wrong_in: expected null for dialog"):
+        make({"x": {"wrong_in": "run"}}, "sample_dialog")
     for word in (",", "Straße", "İzmir"):  # of which some grow when they are casefolded
         assert make({"x": {"words": [word]}}, "sample_tagging").slices["x"].words == [word]
     with pytest.raises(ConfigError, match=r"single words, got 'New York', .* \['new', 'york'\]"):

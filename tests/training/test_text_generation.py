@@ -10,8 +10,10 @@ from tf_adapt.config.reading import config_from
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.runs.prediction_files import read_predictions
 from tf_adapt.runs.run_folder import read_history
+from tf_adapt.serving.prediction.predict import predict
 from tf_adapt.statistics.scores import item_statistics, score_of
 from tf_adapt.tasks.by_kind.text_generation import bleu_signature, overlaps
+from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.finished.run_export import export_run
 from tf_adapt.training.finished.trained_run import evaluate_file, predict_file
 from tf_adapt.training.train import train
@@ -88,6 +90,8 @@ def test_a_text_for_each_source(run, tmp_path):
     assert predict_file(run[0], given, tmp_path / "out.tsv") == 2
     written = (tmp_path / "out.tsv").read_text("utf-8")
     assert len(written.splitlines()) == 3
+    # Nothing is known of texts that were not given.
+    assert [said.scores for said in predict(load_run(run[0]), ["the dog"])] == [()]
     export = export_run(run[0], tmp_path / "export")
     predict_file(export, given, tmp_path / "again.tsv")
     assert (tmp_path / "again.tsv").read_text("utf-8") == written

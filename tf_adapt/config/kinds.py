@@ -157,12 +157,12 @@ KINDS = {
     "dialog": Row(
         _NO_DECODER | _NO_PROMPTS | _OF_NO_LABEL | {("encoder", "long"): _NOT_SUPPORTED},
         refused_among_tasks=_ALONE,
-        refused_rules=_NO_OVERLAP,
+        refused_rules=_NO_OVERLAP | _NO_MISTAKES,
     ),
     "text_generation": Row(
         _OF_NO_LABEL,
         refused_among_tasks=_ALONE,
-        refused_rules=_NO_OVERLAP,
+        refused_rules=_NO_OVERLAP | _NO_MISTAKES,
         required={
             ("encoder", "decoder"): "expected a causal module, which writes the text, but the key "
             "is missing; take lm_small or a GPT-2"

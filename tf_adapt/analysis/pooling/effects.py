@@ -26,6 +26,11 @@ FAMILIES = {
     "macro_f1": "F1",
     "f1": "F1",
     "exact_match": "exact match",
+    "log_probability": "log-probability",
+    "hits_at_1_of_4": "accuracy",
+    "rouge1": "ROUGE",
+    "rouge2": "ROUGE",
+    "rougeL": "ROUGE",
 }
 # How a cell may differ from another one beside encoder, adaptation and head.
 _MORE = ("execution", "classification_token", "long")

@@ -164,7 +164,10 @@ def _head_too_small(run: Evidence) -> str | None:
 
 def _noisy_labels(run: Evidence) -> str | None:
     examples = run.splits.examples["train"]
-    if run.splits.weak is not None or not all(isinstance(one.target, str) for one in examples):
+    # What is written has no set of labels.
+    if run.splits.weak is not None or run.splits.labels is None:
+        return None
+    if not all(isinstance(one.target, str) for one in examples):
         return None
     check = run.labels
     if check.dev - check.train < limits.LABEL_GAP or check.z < limits.LABEL_GAP_Z:

@@ -48,8 +48,8 @@ def prepare_generation(
 ) -> PreparedData:
     """The rows of all sources and of their targets.
 
-    A source that is too long is refused, or cut and counted, as any text; a target that is longer
-    than the decoder's positions too.
+    A source that is too long is refused, or cut and counted, as any text. A target that is longer
+    than the decoder's positions is refused: the probability of a part says nothing of the whole.
 
     Args:
         encoder: an `EncoderDecoder`.
@@ -69,20 +69,18 @@ def prepare_generation(
         raise DataError(f"{missing[0]}: expected a target as the others have, got none; add it")
     decoder = encoder.decoder
     most = decoder.native.max_positions - 1
-    tokens, lengths = _tokens(records, decoder.preprocessor, most, limits.memory_mb)
+    tokens, lengths = _tokens(records, decoder.preprocessor, limits.memory_mb)
     long = np.flatnonzero(lengths > most)
-    if len(long) and not limits.may_cut:
+    if len(long):
         raise DataError(
             f"{records[long[0]].where}: expected a target of at most {most} tokens, for which the "
             f"decoder has positions, got {lengths[long[0]]} ({len(long)} too long in all); shorten "
-            "it, or set truncate: true"
+            "it, or leave the example out"
         )
-    cut = (prepared.uncut_lengths > prepared.lengths) | (lengths > most)
     return replace(
         prepared,
         targets=targets.word_counts(record.label for record in records),
         written=TargetRows(tokens, end),
-        truncated=int(cut.sum()),
     )
 
 
@@ -100,13 +98,13 @@ def check_decoder(encoder: Any) -> None:
 
 
 def _tokens(
-    records: Sequence[Record], preprocessor: Any, most: int, memory_mb: float
+    records: Sequence[Record], preprocessor: Any, memory_mb: float
 ) -> tuple[Tokens, np.ndarray]:
-    """The first `most` tokens of each target, and the number of all."""
+    """The tokens of each target, and their number."""
     writer, lengths = TokenWriter(memory_mb), []
     for chunk in in_chunks(records):
         texts = [check_text(record.label, record.where, "label") for record in chunk]
         tokens = preprocessor.tokenize(tf.constant(texts))
         lengths.append(tokens.row_lengths().numpy())
-        writer.add(tokens[:, :most])
+        writer.add(tokens)
     return writer.finished(), np.concatenate(lengths)

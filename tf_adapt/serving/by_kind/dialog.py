@@ -4,8 +4,8 @@ import numpy as np
 
 from tf_adapt.data.formats.dialogues import Exchange
 from tf_adapt.serving.by_kind.classification import Answer, Columns, Outputs
+from tf_adapt.serving.by_kind.written_texts import are_known, variety, written
 from tf_adapt.serving.by_kind.written_texts import served as served_texts
-from tf_adapt.serving.by_kind.written_texts import variety, written
 from tf_adapt.serving.prediction.prediction import Prediction
 from tf_adapt.tasks.answer_scores import answer_f1
 from tf_adapt.tasks.by_kind.dialog import DISTRACTORS
@@ -14,7 +14,7 @@ from tf_adapt.tasks.task import Task
 
 def predictions(task: Task, records: list[Exchange], answer: Answer) -> list[Prediction]:
     """The reply of each exchange; of a right one its `log p`, and whether it was chosen of four."""
-    scores = [-answer["loss"], hits(answer["choices"])] if "loss" in answer else []
+    scores = [-answer["loss"], hits(answer["choices"])] if are_known(answer) else []
     return written(answer["reply"], *scores)
 
 

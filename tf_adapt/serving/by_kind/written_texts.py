@@ -18,6 +18,11 @@ def written(texts: np.ndarray, *scores: np.ndarray) -> list[Prediction]:
     ]
 
 
+def are_known(answer: dict[str, np.ndarray]) -> bool:
+    """Whether the right texts were given, all or none: their tokens are counted."""
+    return "tokens" in answer and bool(answer["tokens"].any())
+
+
 def served(texts: np.ndarray) -> np.ndarray:
     """The texts of an export, `str`, as those of a model, `bytes`."""
     return np.array([text.encode() for text in texts], object)

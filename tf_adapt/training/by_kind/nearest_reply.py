@@ -17,7 +17,8 @@ def nearest_of(records: Sequence[Exchange], candidates: int | None = None) -> li
     """Of each exchange whether the right reply is nearest to persona and last turn by the cosine of
     TF-IDF; where n replies are equally near, one nth.
 
-    Document frequencies are those of all persona sentences and turns of these exchanges.
+    Words are those between white space; document frequencies are those of all persona sentences
+    and turns of these exchanges.
 
     Args:
         candidates: how many replies there are to choose among; None: all.
@@ -25,7 +26,7 @@ def nearest_of(records: Sequence[Exchange], candidates: int | None = None) -> li
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     texts = sorted({text for record in records for text in record.texts})
-    vectorizer = TfidfVectorizer().fit(texts)
+    vectorizer = TfidfVectorizer(token_pattern=r"(?u)\S+").fit(texts)
     contexts = [" ".join((*record.persona, record.history[-1])) for record in records]
     hits = []
     of_records = zip(vectorizer.transform(contexts), wrong_replies(records), strict=True)

@@ -30,7 +30,8 @@ def evaluate_export(
 ) -> dict[str, Any]:
     """The metrics of an export on a labelled file, or on standard input if `path` is `-`.
 
-    They are those of `evaluate_file` of the run, without the loss and slices.
+    They are those of `evaluate_file` of the run, without the loss and slices, and without
+    the probability of right texts.
 
     Args:
         trust, name, engine, signature: as for `predict_export`.
