@@ -228,6 +228,6 @@ KINDS = {
     "pair_regression": replace(_NUMBER, inputs=_PAIR),
     "tagging": Row({"tokens": 2}, _tags, _mean_tags, _named_tags),
     "span_extraction": Row({"question": 1, "context": 1}, _spans, _one, _named_spans),
-    "dialog": Row(_TEXT, _refused, _refused, _refused),
+    "dialog": Row({"persona": 2, "history": 2}, _refused, _refused, _refused),
     "text_generation": Row(_TEXT, _refused, _refused, _refused),
 }
