@@ -1,7 +1,6 @@
 """An export answers raw text as `predict` does, in a process that knows TensorFlow alone."""
 
 import functools
-import json
 import shutil
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from adapted_encoders import adapted
+from stranger import told
 
 import tf_adapt as ta
 from hub_modules.shipped import PRETRAINED
@@ -126,15 +126,7 @@ def answers(exported):
     """What a stranger gets: for each kind all examples in one batch, then the first one alone."""
     folders = {kind: str(exported(kind).folder) for kind in MODELS}
     requests = {folders[kind]: [request(DATA[kind]), request(DATA[kind][:1])] for kind in MODELS}
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", STRANGER],
-        input=json.dumps(requests),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = told(STRANGER, requests)
     return {kind: found[folder] for kind, folder in folders.items()}
 
 

@@ -1,9 +1,5 @@
 """Exports that write texts, in a process that knows TensorFlow alone, against the models."""
 
-import json
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -11,6 +7,7 @@ import tensorflow as tf
 pytest.importorskip("starlette", reason="the extra [serve] is not installed")
 
 from servers import running, server_of  # noqa: E402
+from stranger import told  # noqa: E402
 
 import tf_adapt as ta  # noqa: E402
 from tf_adapt.data.batches import prepare  # noqa: E402
@@ -115,15 +112,7 @@ def answers(folders):
             (str(folders[name]), "generate", one | SETTINGS),
         )
     ]
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", STRANGER],
-        input=json.dumps(requests),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = told(STRANGER, requests)
     return {"dialog": found[:3], "writer": found[3:]}
 
 

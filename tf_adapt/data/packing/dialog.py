@@ -162,20 +162,17 @@ def prepare_dialog(
         len(kept) < min(most, len(record.history))
         for kept, record in zip(turns, records, strict=True)
     ]
+    words = targets.word_counts(record.reply or "" for record in records)
     return PreparedData(
         preprocessor=encoder.preprocessor,
         segments=[],
         joint=True,
         lengths=np.array(lengths),
         uncut_lengths=np.array(whole),
-        targets=_words(records) if candidates[0] else None,
+        targets=words if candidates[0] else None,
         truncated=int(sum(shorter)),
         dialog=rows,
     )
-
-
-def _words(records: Sequence[Exchange]) -> tf.Tensor:
-    return targets.word_counts(record.reply or "" for record in records)
 
 
 def _check_encoder(encoder: Any) -> None:
