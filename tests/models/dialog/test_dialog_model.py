@@ -69,13 +69,18 @@ def states(model, exchange, reply):
 
 def test_rows_as_text_by_text(model, prepared):
     inputs = prepared.packed_inputs(tf.constant([0, 2], tf.int64))["a"]
-    assert inputs["input_word_ids"].shape[:2] == (2, 4)
+    assert inputs["replies"].shape[:2] == (2, 4)
     for row, number in enumerate((0, 2)):
-        for place, reply in enumerate(wrong_replies(EXCHANGES)[number][:4]):
-            ids, types = whole_row(model, EXCHANGES[number], reply)
-            length = int(tf.reduce_sum(inputs["input_mask"][row, place]))
-            assert inputs["input_word_ids"][row, place, :length].numpy().tolist() == ids
-            assert inputs["input_type_ids"][row, place, :length].numpy().tolist() == types
+        length = int(tf.reduce_sum(inputs["input_mask"][row]))
+        prompt, types = (
+            inputs[name][row, :length].numpy().tolist()
+            for name in ("input_word_ids", "input_type_ids")
+        )
+        for place, reply in enumerate(wrong_replies(EXCHANGES)[number]):
+            of_row = [*inputs["replies"][row].numpy(), *inputs["others"][row].numpy()][place]
+            tokens = of_row[of_row >= 0].tolist()
+            found = prompt + tokens, types + [1] * len(tokens)
+            assert found == whole_row(model, EXCHANGES[number], reply)
 
 
 def test_losses_and_choices_as_of_whole_rows(model, prepared):
@@ -96,6 +101,27 @@ def test_losses_and_choices_as_of_whole_rows(model, prepared):
     language = outputs[:, 0].sum() / outputs[:, 1].sum()
     choice = -tf.nn.log_softmax(outputs[:, 2:])[:, 0].numpy().mean()
     assert float(TASK.loss(None, outputs)) == pytest.approx(2 * language + choice, rel=1e-5)
+
+
+def test_gradients_are_those_of_whole_rows(model, prepared):
+    exchange = EXCHANGES[0]
+    with tf.GradientTape() as tape:
+        outputs = model(prepared.packed_inputs(tf.constant([0], tf.int64)), training=False)
+        loss = TASK.loss(None, outputs)
+    weights = model.trainable_weights
+    found = tape.gradient(loss, [weight.value for weight in weights])
+    with tf.GradientTape() as tape:
+        ids, top = states(model, exchange, exchange.reply)
+        start = len(whole_row(model, exchange, "")[0]) - 2
+        logits = model.encoder.native.logits(top)[0, start:-1]
+        language = tf.nn.sparse_softmax_cross_entropy_with_logits(ids[start + 1 :], logits)
+        replies = wrong_replies(EXCHANGES)[0][:4]
+        scores = [model.head(states(model, exchange, one)[1])[0, -1] for one in replies]
+        loss = 2 * tf.reduce_mean(language) - tf.nn.log_softmax(scores)[0]
+    expected = tape.gradient(loss, [weight.value for weight in weights])
+    for weight, one, other in zip(weights, found, expected, strict=True):
+        one, other = (tf.convert_to_tensor(gradient) for gradient in (one, other))
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4, err_msg=weight.path)
 
 
 def test_replies_are_greedy_continuations(model, prepared):
@@ -156,5 +182,10 @@ def test_what_dialogues_do_not_take(tiny_causal, tiny_bert):
         prepare(EXCHANGES, TASK, plain)
     with pytest.raises(ConfigError, match="expected one that trains the encoder for dialog"):
         build_dialog_model(TASK, plain, "feature_extraction")
+    recomputed = ta.HubEncoder(
+        tiny_causal, new_tokens=NEW_TOKENS, segments=SEGMENTS, gradient_checkpointing=True
+    )
+    with pytest.raises(ConfigError, match="gradient_checkpointing: expected false for dialog"):
+        build_dialog_model(TASK, recomputed)
     with pytest.raises(DataError, match="at least 3 replies of other dialogues"):
         wrong_replies(EXCHANGES[1:3])

@@ -21,9 +21,11 @@ from tf_adapt.tasks.by_kind.dialog import (
 )
 from tf_adapt.tasks.task import Task
 
-# Keys of a packed batch beside those of an encoder.
-REPLY_START, OTHERS = "reply_start", "others"
+# Keys of a packed batch: the encoder's, of a prompt, and the replies that may follow it.
+PROMPT = ("input_word_ids", "input_mask", "input_type_ids")
+REPLIES, OTHERS = "replies", "others"
 Pieces = dict[str, np.ndarray]
+_NOTHING = np.zeros(0, np.int32)
 
 
 @dataclass(frozen=True)
@@ -48,32 +50,21 @@ class DialogRows:
 
     def packed(self, index: tf.Tensor) -> dict:
         """The inputs of a model of dialogues: see `tf_adapt.models.dialog.dialog_model`."""
-        names = ("input_word_ids", "input_mask", "input_type_ids", REPLY_START, OTHERS)
         arrays = tf.numpy_function(self._packed, [index], [tf.int32] * 5)
-        ranks = (3, 3, 3, 1, 3)
-        for array, rank in zip(arrays, ranks, strict=True):
+        for array, rank in zip(arrays, (2, 2, 2, 3, 3), strict=True):
             array.set_shape([None] * rank)
-        return dict(zip(names, arrays, strict=True))
+        return dict(zip((*PROMPT, REPLIES, OTHERS), arrays, strict=True))
 
     def _packed(self, index: np.ndarray) -> tuple[np.ndarray, ...]:
         prompts = [self.prompt(number) for number in index]
-        rows = [
-            [self.with_reply(prompt, reply) for reply in self.replies[number][: 1 + DISTRACTORS]]
-            or [prompt]
-            for number, prompt in zip(index, prompts, strict=True)
-        ]
-        ids = padded([[ids for ids, _ in candidates] for candidates in rows], -1)
-        types = padded([[types for _, types in candidates] for candidates in rows], 0)
+        replies = [[self._reply(reply) for reply in self.replies[number]] for number in index]
+        ids = padded([[ids] for ids, _ in prompts])[:, 0]
+        types = padded([[types] for _, types in prompts])[:, 0]
+        # Without labels there is one reply, of no tokens.
+        candidates = padded([of_row[: 1 + DISTRACTORS] or [_NOTHING] for of_row in replies])
+        others = padded([of_row[1 + DISTRACTORS :] for of_row in replies])
         mask = (ids >= 0).astype(np.int32)
-        starts = np.array([len(ids) - 1 for ids, _ in prompts], np.int32)
-        others = padded(
-            [
-                [self._reply(reply) for reply in self.replies[number][1 + DISTRACTORS :]]
-                for number in index
-            ],
-            -1,
-        )
-        return np.maximum(ids, 0), mask, types, starts, others
+        return np.maximum(ids, 0), mask, np.maximum(types, 0), candidates, others
 
     def prompt(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """Ids and segments up to the token that begins the reply."""
@@ -88,29 +79,19 @@ class DialogRows:
         ids, types = np.concatenate([*parts, [own]]), np.concatenate([*types, [1]])
         return ids.astype(np.int32), types.astype(np.int32)
 
-    def with_reply(self, prompt: tuple, reply: str) -> tuple[np.ndarray, np.ndarray]:
-        """A prompt with a reply and `<eos>` behind it."""
-        pieces = self._reply(reply)
-        ids = np.concatenate([prompt[0], pieces])
-        return ids, np.concatenate([prompt[1], np.ones_like(pieces)])
-
     def _reply(self, reply: str) -> np.ndarray:
         return np.append(self.pieces[reply], self.first_new + 1).astype(np.int32)
 
 
 def prompts_of(given: dict) -> dict:
-    """The encoder's inputs up to the token before each reply, `[batch, time]`."""
-    starts = given[REPLY_START][:, None]
-    longest = tf.reduce_max(starts) + 1
-    names = ("input_word_ids", "input_mask", "input_type_ids")
-    rows = {name: given[name][:, 0, :longest] for name in names}
-    return rows | {"input_mask": tf.cast(tf.range(longest) <= starts, tf.int32)}
+    """The encoder's inputs of a packed batch."""
+    return {name: given[name] for name in PROMPT}
 
 
-def padded(rows: list[list[np.ndarray]], filler: int) -> np.ndarray:
-    """Arrays of unequal lengths as `[batch, candidates, time] int32`."""
-    longest = max((len(one) for candidates in rows for one in candidates), default=1)
-    found = np.full((len(rows), max(map(len, rows), default=0), longest), filler, np.int32)
+def padded(rows: list[list[np.ndarray]]) -> np.ndarray:
+    """Arrays of unequal lengths as `[batch, candidates, time] int32`, −1 at padding."""
+    longest = max([1, *(len(one) for candidates in rows for one in candidates)])
+    found = np.full((len(rows), max(map(len, rows), default=0), longest), -1, np.int32)
     for row, candidates in zip(found, rows, strict=True):
         for place, one in zip(row, candidates, strict=False):
             place[: len(one)] = one

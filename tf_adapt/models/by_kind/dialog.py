@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from tf_adapt.data.packing.dialog import OTHERS, REPLY_START
+from tf_adapt.data.packing.dialog import OTHERS, PROMPT, REPLIES
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.tasks.task import Task
@@ -22,16 +22,9 @@ def check_encoder(encoder: HubEncoder) -> None:
 
 def inputs(encoder: HubEncoder) -> dict:
     """Model inputs for one exchange with two candidates of one token."""
-    ids = tf.zeros([1, 2, 3], tf.int32)
-    return {
-        "a": {
-            "input_word_ids": ids,
-            "input_mask": tf.ones_like(ids),
-            "input_type_ids": ids,
-            REPLY_START: tf.constant([1]),
-            OTHERS: tf.zeros([1, 1, 1], tf.int32),
-        }
-    }
+    prompt = dict.fromkeys(PROMPT, tf.ones([1, 2], tf.int32))
+    replies = {REPLIES: tf.zeros([1, 2, 1], tf.int32), OTHERS: tf.zeros([1, 1, 1], tf.int32)}
+    return {"a": prompt | replies}
 
 
 def targets(task: Task) -> tf.Tensor:
