@@ -37,8 +37,8 @@ def build_dialog_model(
         )
     if encoder.gradient_checkpointing:
         raise ConfigError(
-            "training.gradient_checkpointing: expected false for dialog, where a prompt is read once "
-            "for all its candidates, got true"
+            "training.gradient_checkpointing: expected false for dialog, where a prompt is read "
+            "once for all its candidates, got true"
         )
     return DialogModel(task, encoder, ReplyChooser(), adaptation=adaptation)
 
