@@ -125,6 +125,29 @@ class CausalEncoder(TransformerEncoder):
         seen = ops.concatenate([cache["mask"], mask], axis=1)
         positions = ops.maximum(ops.cumsum(ops.cast(seen, "int32"), axis=1) - 1, 0)[:, before:]
         visible = _not_later(seen, before)
+        states, past = self._stepped(inputs, positions, visible, cache, between, training)
+        return states, {"mask": seen, "past": past}
+
+    def branches_after(self, inputs: dict, branches, cache: dict, training=False):
+        """The top states of several continuations of the same beginning, each as if it were alone.
+
+        The branches of a row are read as one, one behind the other: neither is the cache copied for
+        each, nor are they padded to one length. A position attends to the beginning and to its own
+        branch.
+
+        Shapes: inputs as of a call and branches, the number of each token's from 0 on, `[batch,
+        time] int32`; cache of `states_after`, with the beginnings → `[batch, time, width]`.
+        """
+        begun = ops.sum(ops.cast(cache["mask"], "int32"), axis=1)[:, None]
+        together = branches[:, :, None] == branches[:, None, :]
+        own = ops.logical_and(_not_later(inputs["input_mask"] > 0), together)
+        positions = begun + ops.maximum(ops.sum(ops.cast(own, "int32"), axis=2) - 1, 0)
+        before = ops.repeat(cache["mask"][:, None], ops.shape(branches)[1], axis=1)
+        visible = ops.concatenate([before, own], axis=2)
+        return self._stepped(inputs, positions, visible, cache, None, training)[0]
+
+    def _stepped(self, inputs, positions, visible, cache, between, training) -> tuple:
+        """The top states of `inputs`, and the keys and values with theirs behind."""
         states = self.embeddings(
             inputs["input_word_ids"],
             positions,
@@ -137,7 +160,7 @@ class CausalEncoder(TransformerEncoder):
             learns = training and is_trainable(block)
             states, block_past = block.step(states, visible, block_past, part, learns)
             past.append(block_past)
-        return self.final_norm(states), {"mask": seen, "past": past}
+        return self.final_norm(states), past
 
     def _empty_cache(self, batch) -> dict:
         shape = (batch, self.num_heads, 0, self.width // self.num_heads)

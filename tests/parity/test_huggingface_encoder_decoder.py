@@ -63,13 +63,13 @@ def check(model, arrays: dict, compare) -> None:
     source["input_type_ids"] = tf.zeros_like(source["input_word_ids"])
     target = {"input_word_ids": arrays["target_ids"], "input_mask": arrays["target_mask"]}
     target = {name: tf.constant(ids, tf.int32) for name, ids in target.items()}
-    states, _ = model.decoder.states_after(target, None, model.head.between(model.memory(source)))
+    states, _ = model.decoder.states_after(target, None, model.head.between(model.read(source)))
     real = arrays["target_mask"] > 0
     logits = model.decoder.logits(states).numpy()[real]
     compare("HuggingFace encoder-decoder, logits", logits, arrays["logits"][real], 1e-5)
 
     def begun(inputs: dict) -> tuple:
-        rows, step = model.begun(inputs)
+        rows, step = model.begun(model.read(inputs))
         return rows | {"input_word_ids": tf.fill([3, 1], START)}, step
 
     write = TokenGenerator(model, begun)

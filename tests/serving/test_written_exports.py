@@ -144,7 +144,10 @@ def test_drawn_replies_are_those_of_the_generator(dialog, answers):
 
 
 def test_drawn_texts_are_those_of_the_generator(writer, answers):
-    write, settings = TokenGenerator(writer, writer.begun), Decoding(5, temperature=1.5)
+    def begun(given):
+        return writer.begun(writer.read(given))
+
+    write, settings = TokenGenerator(writer, begun), Decoding(5, temperature=1.5)
     prepared = prepare(SOURCES[:2], writer.task, writer.encoder)
     for number, reply in enumerate(answers["writer"][1][:2]):
         given = prepared.packed_inputs(tf.constant([number], tf.int64))["a"]

@@ -35,7 +35,8 @@ class Row:
     Args:
         inputs: one dummy example, to build layers with.
         targets: its targets.
-        predictions: in inference mode, from the model, its outputs and the inputs of the text.
+        predictions: in inference mode, from the model, its outputs and the inputs of the text;
+            None: the model has its own.
         combined: one answer from those of several models: from their weighted mean, whether they
             vote, and the number of labels.
         soft_losses: of a student's outputs against a teacher's answers.
@@ -51,7 +52,7 @@ class Row:
 
     inputs: Callable[[HubEncoder], dict]
     targets: Callable[[Task], tf.Tensor] = classification.targets
-    predictions: Callable[..., dict] = classification.predictions
+    predictions: Callable[..., dict] | None = classification.predictions
     combined: Callable[[Callable, bool, int], dict] = classification.combined
     soft_losses: Callable = classification.soft_losses
     real: Callable = classification.all_real
@@ -109,13 +110,13 @@ KINDS = {
     "dialog": Row(
         dialog.inputs,
         dialog.targets,
-        dialog.predictions,
+        predictions=None,
         check_encoder=dialog.check_encoder,
     ),
     "text_generation": Row(
         text_generation.inputs,
         text_generation.targets,
-        text_generation.predictions,
+        predictions=None,
         check_encoder=text_generation.check_encoder,
     ),
     "language_model": Row(

@@ -5,7 +5,7 @@ import tensorflow as tf
 from tf_adapt.generation.loop import decoded
 
 
-def written_texts(model, rows, new=None, temperature=0.0, seed=0):
+def written_texts(model, read, new=None, temperature=0.0, seed=0):
     """The text that a model writes for each row: the most probable tokens, or drawn ones.
 
     A row's draws depend on the seed alone, whatever other rows there are.
@@ -15,11 +15,11 @@ def written_texts(model, rows, new=None, temperature=0.0, seed=0):
 
     Args:
         model: a `DialogModel` or an `EncoderDecoderModel`.
-        rows: what its `begun` takes.
+        read: what its `read` returned of prompts or sources.
         new: most tokens of a text; by default the model's `new_tokens`.
         temperature: 0: no draw; see `Decoding`.
     """
-    rows, step = model.begun(rows)
+    rows, step = model.begun(read)
     new = tf.convert_to_tensor(model.new_tokens if new is None else new)
     numbers = tf.zeros_like(rows["input_word_ids"][:, 0])
     draws = temperature, 0, 1.0, seed, numbers

@@ -86,7 +86,11 @@ def test_rows_as_text_by_text(model, prepared):
 def test_losses_and_choices_as_of_whole_rows(model, prepared):
     inputs = prepared.packed_inputs(tf.constant([0, 1, 2], tf.int64))
     outputs = model(inputs, training=False).numpy()
-    scores = np.concatenate([outputs[:, 2:], model.scores_of_others(inputs["a"])], axis=1)
+    answer = model.predictions(inputs)
+    scores = answer["choices"].numpy()
+    np.testing.assert_allclose(scores[:, :4], outputs[:, 2:], rtol=1e-5)
+    np.testing.assert_allclose(answer["loss"], outputs[:, 0], rtol=1e-5)
+    assert answer["tokens"].numpy().tolist() == outputs[:, 1].tolist()
     for number in range(3):
         exchange, replies = EXCHANGES[number], wrong_replies(EXCHANGES)[number]
         ids, top = states(model, exchange, exchange.reply)
@@ -125,8 +129,8 @@ def test_gradients_are_those_of_whole_rows(model, prepared):
 
 
 def test_replies_are_greedy_continuations(model, prepared):
-    inputs = prepared.packed_inputs(tf.constant([0, 2], tf.int64))["a"]
-    found = model.replies(inputs).numpy()
+    inputs = prepared.packed_inputs(tf.constant([0, 2], tf.int64))
+    found = model.predictions(inputs)["reply"].numpy()
     for number, reply in zip((0, 2), found, strict=True):
         ids, types = whole_row(model, EXCHANGES[number], "")
         ids, types = ids[:-1], types[:-1]

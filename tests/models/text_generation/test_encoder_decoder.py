@@ -39,7 +39,7 @@ def log_probabilities(model, inputs, alone=False):
         length = int(tf.reduce_sum(given["target_mask"][row]))
         source = {name: given[name][row : row + 1] for name in given if name.startswith("input")}
         ids = given["target_ids"][row : row + 1, :length]
-        between = None if alone else model.head.between(model.memory(source))
+        between = None if alone else model.head.between(model.read(source))
         rows = {"input_word_ids": ids[:, :-1], "input_mask": tf.ones_like(ids[:, :-1])}
         states, _ = model.decoder.states_after(rows, None, between)
         logs = tf.nn.log_softmax(model.decoder.logits(states))[0].numpy()
@@ -104,17 +104,19 @@ def test_saved_and_loaded_it_is_the_same(make, tmp_path):
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     np.testing.assert_array_equal(loaded(inputs).numpy(), model(inputs).numpy())
-    assert (
-        loaded.written(inputs["a"]).numpy().tolist() == model.written(inputs["a"]).numpy().tolist()
-    )
+    texts = [one.predictions(inputs)["text"].numpy().tolist() for one in (loaded, model)]
+    assert texts[0] == texts[1]
 
 
 def test_the_written_text_is_the_greedy_one(make):
     model = make()
-    inputs = inputs_of(model)["a"]
-    for row, text in enumerate(model.written(inputs).numpy()):
+    answer, inputs = model.predictions(inputs_of(model)), inputs_of(model)["a"]
+    outputs = model({"a": inputs}).numpy()
+    np.testing.assert_allclose(answer["loss"], outputs[:, 0], rtol=1e-6)
+    assert answer["tokens"].numpy().tolist() == outputs[:, 1].tolist()
+    for row, text in enumerate(answer["text"].numpy()):
         source = {name: inputs[name][row : row + 1] for name in inputs if name.startswith("input")}
-        between = model.head.between(model.memory(source))
+        between = model.head.between(model.read(source))
         ids = [model.end]
         while len(ids) <= 40 and model.end not in ids[1:]:
             rows = {"input_word_ids": tf.constant([ids]), "input_mask": tf.ones([1, len(ids)])}

@@ -30,15 +30,3 @@ def inputs(encoder: HubEncoder) -> dict:
 def targets(task: Task) -> tf.Tensor:
     """The targets of one exchange: the number of words of the reply, which is in the inputs."""
     return tf.ones([1], "int32")
-
-
-def predictions(model, outputs, inputs: dict) -> dict:
-    """The model's reply; and of the right one the summed loss, the tokens, and the scores of all
-    candidates, itself first."""
-    scores = tf.concat([outputs[:, 2:], model.scores_of_others(inputs)], axis=1)
-    return {
-        "reply": model.replies(inputs),
-        "loss": outputs[:, 0],
-        "tokens": outputs[:, 1],
-        "choices": scores,
-    }

@@ -56,30 +56,54 @@ class DialogModel(AdaptedModel):
 
     def call(self, inputs, training=None):
         given = inputs["a"]
-        prompts = prompts_of(given)
-        read, cache = self.encoder.native.states_after(prompts, training=training)
-        states, scores = self._behind(cache, given[REPLIES], training)
-        begins = last_states(read, prompts["input_mask"] > 0)
-        before = tf.concat([begins[:, None], states[:, 0, :-1]], axis=1)
-        losses, tokens = self._language_model(before, given[REPLIES][:, 0])
-        return tf.concat([losses[:, None], tokens[:, None], scores], axis=1)
+        return self._scored(self.read(given, training), given[REPLIES], training)
 
-    def _behind(self, cache: dict, replies, training=None) -> tuple:
-        """Top states of replies behind their prompts, `[batch, replies, time, width]`, and the
-        score of each, `[batch, replies]`."""
-        batch, count, time = tf.unstack(tf.shape(replies))
-        ids = tf.reshape(replies, [batch * count, time])
-        mask = tf.cast(ids >= 0, tf.int32)
+    def predictions(self, inputs) -> dict:
+        """In inference mode the greedy reply, `[batch] string`; of the right one the summed loss
+        and the tokens, `[batch]`, and the scores of all candidates, itself first."""
+        given = inputs["a"]
+        read, replies = self.read(given), _together(given[REPLIES], given[OTHERS])
+        outputs = self._scored(read, replies)
+        return {
+            "reply": written_texts(self, read),
+            "loss": outputs[:, 0],
+            "tokens": outputs[:, 1],
+            "choices": outputs[:, 2:],
+        }
+
+    def read(self, given: dict, training=None) -> dict:
+        """Prompts, the top state of each one's last token, and their keys and values."""
+        prompts = prompts_of(given)
+        states, cache = self.encoder.native.states_after(prompts, training=training)
+        last = last_states(states, prompts["input_mask"] > 0)
+        return {"prompts": prompts, "last": last, "cache": cache}
+
+    def _scored(self, read: dict, replies, training=None):
+        """See the shapes of a call."""
+        mask = replies >= 0
+        counts = tf.math.count_nonzero(mask, axis=2, dtype=tf.int32)
+        lengths = tf.reduce_sum(counts, axis=1)
+        # Without labels there is one reply, of no tokens.
+        shape = tf.stack([tf.size(lengths), tf.maximum(1, tf.reduce_max(lengths))])
+
+        def in_one_row(values):
+            """Of each token, reply behind reply: `[batch, replies, time]` → `[batch, tokens]`."""
+            values = tf.boolean_mask(tf.broadcast_to(values, tf.shape(replies)), mask)
+            return tf.RaggedTensor.from_row_lengths(values, lengths).to_tensor(-1, shape=shape)
+
+        ids = in_one_row(replies)
+        branches = in_one_row(tf.range(tf.shape(replies)[1])[:, None])
         rows = {
             "input_word_ids": tf.maximum(ids, 0),
-            "input_mask": mask,
+            "input_mask": tf.cast(ids >= 0, tf.int32),
             "input_type_ids": tf.ones_like(ids),
         }
-        cache = tf.nest.map_structure(lambda one: tf.repeat(one, count, axis=0), cache)
-        top, _ = self.encoder.native.states_after(rows, cache, training=training)
-        scores = self.head(last_states(top, mask > 0), training=training)
-        states = tf.reshape(top, [batch, count, time, top.shape[-1]])
-        return states, tf.reshape(scores, [batch, count])
+        states = self.encoder.native.branches_after(rows, branches, read["cache"], training)
+        ends = tf.maximum(tf.cumsum(counts, axis=1) - 1, 0)
+        scores = self.head(tf.gather(states, ends, batch_dims=1), training=training)
+        before = tf.concat([read["last"][:, None], states[:, :-1]], axis=1)
+        losses, tokens = self._language_model(before, tf.where(branches == 0, ids, -1))
+        return tf.concat([losses[:, None], tokens[:, None], scores], axis=1)
 
     def _language_model(self, before, ids) -> tuple:
         """Sum of `−log p` of each reply's tokens from the states before them, and their number,
@@ -90,9 +114,16 @@ class DialogModel(AdaptedModel):
         sums = tf.math.unsorted_segment_sum(losses, where[:, 0], tf.shape(ids)[0])
         return sums, tf.math.count_nonzero(ids >= 0, axis=1, dtype=tf.float32)
 
-    def begun(self, prompts: dict) -> tuple:
-        """Prompts, and the `step` that continues them."""
-        return prompts, self.encoder.native.step
+    def begun(self, read: dict) -> tuple:
+        """Prompts that were read, and the `step` that continues them: see `CausalEncoder.step`."""
+        native = self.encoder.native
+
+        def step(inputs: dict, cache: dict | None = None) -> tuple:
+            if cache is None:
+                return native.logits(read["last"]), read["cache"]
+            return native.step(inputs, cache)
+
+        return read["prompts"], step
 
     @property
     def end(self) -> int:
@@ -109,11 +140,12 @@ class DialogModel(AdaptedModel):
         """The preprocessor of the replies' tokens."""
         return self.encoder.preprocessor
 
-    def replies(self, given: dict):
-        """The greedy reply to each prompt, `[batch] string`."""
-        return written_texts(self, prompts_of(given))
 
-    def scores_of_others(self, given: dict):
-        """The scores of the further wrong replies, `[batch, others] float32`."""
-        _, cache = self.encoder.native.states_after(prompts_of(given))
-        return self._behind(cache, given[OTHERS])[1]
+def _together(*replies):
+    """Replies of several tensors, `[batch, replies, time]`, −1 at padding, as one."""
+    longest = tf.reduce_max([tf.shape(one)[2] for one in replies])
+    padded = [
+        tf.pad(one, [[0, 0], [0, 0], [0, longest - tf.shape(one)[2]]], constant_values=-1)
+        for one in replies
+    ]
+    return tf.concat(padded, axis=1)

@@ -109,7 +109,17 @@ class EncoderDecoderModel(AdaptedModel):
 
     def call(self, inputs, training=None):
         given = inputs["a"]
-        memory = self.memory(given, training)
+        return self._scored(self.read(given, training), given, training)
+
+    def predictions(self, inputs) -> dict:
+        """In inference mode the greedy text about each source, and of the target the summed loss
+        and the number of tokens, each `[batch]`; the source is read once."""
+        memory = self.read(inputs["a"])
+        outputs = self._scored(memory, inputs["a"])
+        return {"text": written_texts(self, memory), "loss": outputs[:, 0], "tokens": outputs[:, 1]}
+
+    def _scored(self, memory: dict, given: dict, training=None):
+        """See `call`."""
         ids, mask = given[TARGET_IDS], given[TARGET_MASK]
         rows = {"input_word_ids": ids[:, :-1], "input_mask": mask[:, 1:]}
         where = tf.where(mask[:, 1:] > 0)
@@ -136,14 +146,13 @@ class EncoderDecoderModel(AdaptedModel):
         """The native causal transformer that decodes."""
         return self.encoder.decoder.native
 
-    def memory(self, given: dict, training=None) -> dict:
+    def read(self, given: dict, training=None) -> dict:
         """What the decoder reads of the sources: see `CrossAttentions`."""
         return self.head(self.encoded(given, training))
 
-    def begun(self, given: dict) -> tuple:
+    def begun(self, memory: dict) -> tuple:
         """A row with the start token for each source, and the `step` that continues it: as
         `CausalEncoder.step`, with the memory in the cache."""
-        memory = self.memory(given)
 
         def step(inputs: dict, cache: dict | None = None) -> tuple:
             cache = cache or {MEMORY: memory, OWN: None}
@@ -170,10 +179,6 @@ class EncoderDecoderModel(AdaptedModel):
     def writer(self):
         """The preprocessor of the texts' tokens."""
         return self.encoder.decoder.preprocessor
-
-    def written(self, given: dict):
-        """The greedy text about each source, `[batch] string`."""
-        return written_texts(self, given)
 
     def get_config(self) -> dict:
         return super().get_config() | {

@@ -275,7 +275,7 @@ class ModelFromText:
             begin = KINDS[self.task.kind].begin
             return self.called(
                 lambda model: written_texts(
-                    model, begin(model, texts, self.limits, settings["new"]), **settings
+                    model, model.read(begin(model, texts, self.limits, settings["new"])), **settings
                 )
             )
 

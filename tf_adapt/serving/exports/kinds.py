@@ -35,7 +35,7 @@ class Row:
         combined: a combination, answers of several models, texts → one answer.
         parts: as `tf_adapt.serving.exports.export_parts.traced`.
         begin: of what writes texts: model, texts, limits, most new tokens → what the model's
-            `begun` takes.
+            `read` takes.
         signatures: a `ModelFromText`, `texts` of checked inputs, specs of these → further
             signatures by name.
         check_other: refuses kinds of which there is a SavedModel of one model alone.
