@@ -39,6 +39,7 @@ BENCHMARKS = {
     "engines": "engines",
     "light": "light",
     "quickstart": "quickstart",
+    "decoding": "decoding",
 }
 NUMBERS = "benchmarks.json"
 
