@@ -6,10 +6,12 @@ import pytest
 import tensorflow as tf
 
 import tf_adapt as ta
+from tf_adapt.data.batches import prepare
 from tf_adapt.data.formats import read_conll
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.serving.prediction.predict import to_predictions, write_features
 from tf_adapt.serving.prediction.prediction_forms import write_predictions
+from tf_adapt.training.results.finish import serving_seconds
 
 WORDS = ["Ann", "Lee", "met", "a\u2028b", "in", "Paris", "\u3000"]
 
@@ -126,3 +128,13 @@ def test_features_are_every_layer_of_every_unit(handle, tmp_path):
     with h5py.File(tmp_path / "features.hdf5") as file:
         assert set(file) == {"0", "1"} and file["1"].dtype == np.float32
         np.testing.assert_array_equal(file["1"], features[1])
+
+
+def test_the_speed_is_that_of_the_graph_of_predictions(classifier):
+    """Nothing is traced for it once texts were predicted."""
+    texts = ["good", "rather bad"]
+    ta.predict(classifier, texts)
+    graph = classifier.inference._graph
+    traced = graph.experimental_get_tracing_count()
+    assert serving_seconds(classifier, prepare(texts, classifier.task, classifier.encoder)) > 0
+    assert graph.experimental_get_tracing_count() == traced

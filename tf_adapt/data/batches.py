@@ -174,7 +174,7 @@ def epoch_batches(
         ConfigError: `batch_size` is less than 1.
     """
     check_batch_size(batch_size)
-    return _in_order(prepared, _epoch_order(prepared, batch_size, seed, shuffle, epoch)[skip:])
+    return in_order(prepared, _epoch_order(prepared, batch_size, seed, shuffle, epoch)[skip:])
 
 
 def sorted_batches(
@@ -191,7 +191,7 @@ def sorted_batches(
         ConfigError: `batch_size` is less than 1.
     """
     order = shortest_first(prepared, batch_size)
-    return _in_order(prepared, order), order
+    return in_order(prepared, order), order
 
 
 def shortest_first(prepared: PreparedData, batch_size: int) -> list[np.ndarray]:
@@ -252,7 +252,7 @@ def check_batch_size(batch_size: int) -> None:
         raise ConfigError(f"batch_size: expected at least 1, got {batch_size}")
 
 
-def _in_order(prepared: PreparedData, order: list[np.ndarray]) -> tf.data.Dataset:
+def in_order(prepared: PreparedData, order: list[np.ndarray]) -> tf.data.Dataset:
     """The batches of these examples; without Python, which a generator would be asked for each."""
     lengths = np.array([len(index) for index in order], np.int64)
     flat = np.concatenate([np.empty(0, np.int64), *order])

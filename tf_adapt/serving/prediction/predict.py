@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from hub_modules.native.inference_graph import InferenceGraph
-from tf_adapt.data.batches import PreparedData, prepare, shortest_first, sorted_batches
+from tf_adapt.data.batches import PreparedData, in_order, prepare, shortest_first
 from tf_adapt.data.in_memory.records import in_memory_records
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
@@ -71,15 +71,8 @@ def batch_predictions(
         words of all sentences concatenated; for span extraction `[rows, …]` and `record_of`
         `[rows]`, the number of each row's question.
     """
-    is_small = len(prepared.lengths) <= FEW_BATCHES * batch_size
-    if is_small and prepared.features is None and prepared.dialog is None:
-        order = shortest_first(prepared, batch_size)
-        batches = [prepared.packed_inputs(tf.constant(examples)) for examples in order]
-        spec = tf.nest.map_structure(_of_any_length, batches[0])
-    else:
-        dataset, order = sorted_batches(prepared, batch_size)
-        batches = inputs_of(dataset)
-        spec = batches.element_spec
+    order = shortest_first(prepared, batch_size)
+    batches, spec = inputs_in_order(prepared, order)
     predictions, row = (graph or model.inference).for_pass(spec), KINDS[model.task.kind]
     rows_of: dict[str, list] = {}
     for inputs, examples in zip(tracked(batches, "predicting", progress), order, strict=True):
@@ -91,6 +84,23 @@ def batch_predictions(
                 rows[example] = of_example
     answer = {name: row.joined(rows) for name, rows in rows_of.items()}
     return answer if prepared.record_of is None else answer | {"record_of": prepared.record_of}
+
+
+def inputs_in_order(
+    prepared: PreparedData, order: list[np.ndarray]
+) -> tuple[list[dict] | tf.data.Dataset, Any]:
+    """The inputs of these batches of examples, and their spec, for texts of any length.
+
+    Few batches are packed here and now: a dataset would trace a graph for them.
+
+    Args:
+        order: the indices of each batch's examples, `[batch] int` each.
+    """
+    if len(order) <= FEW_BATCHES and prepared.features is None and prepared.dialog is None:
+        batches = [prepared.packed_inputs(tf.constant(examples)) for examples in order]
+        return batches, tf.nest.map_structure(_of_any_length, batches[0])
+    dataset = inputs_of(in_order(prepared, order))
+    return dataset, dataset.element_spec
 
 
 def inputs_of(dataset: tf.data.Dataset) -> tf.data.Dataset:
