@@ -23,11 +23,14 @@ from benchmarks.diagnosis_data import DATASETS, Dataset, Row
 from hub_modules.storage.files import write_text
 from tf_adapt.comparison.diagnosis.counter_runs import Trainer
 from tf_adapt.comparison.diagnosis.diagnosing import diagnose
-from tf_adapt.comparison.diagnosis.thresholds import GAIN as HARM
+from tf_adapt.comparison.diagnosis.thresholds import GAIN
+from tf_adapt.statistics.metrics import METRICS
 
 COUNTS = {"train": 200, "dev": 300, "test": 200}
 NOISE, LAYERS = 0.3, 2
 SHOWN = ("name", "seen", "after", "gain", "named")  # no paths
+# Of accuracy.
+HARM = GAIN * METRICS["accuracy"].point
 SEEDS = 5  # of each draw of the data
 Splits = dict[str, list[Row]]
 

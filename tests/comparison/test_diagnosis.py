@@ -379,16 +379,16 @@ def test_a_comparison_without_a_finished_run_is_refused(tmp_path, monkeypatch):
 
 def test_noise_is_named_where_fewer_labels_lose_nothing():
     confirms = CAUSES["noisy_labels"].confirms
-    assert confirms([-0.01, -0.06, 0.04]) and not confirms([-0.05, -0.1, 0.0])
+    assert confirms([-1, -6, 4]) and not confirms([-5, -10, 0])
 
 
 def test_the_median_run_is_diagnosed_unless_a_seed_is_at_the_baseline(tmp_path):
     runs = [tmp_path / name for name in "abcd"]
     for folder, score in zip(runs, (0.9, 0.7, 0.8, 0.6), strict=True):
         finish(folder, dev={"accuracy": score})
-    assert diagnosing._median_run(runs, 0.5) == runs[1]
-    assert diagnosing._median_run(runs, 0.6) == runs[3]
-    assert diagnosing._median_run([tmp_path / "none"], 0.5) is None
+    assert diagnosing._median_run(runs, 0.5, "accuracy") == runs[1]
+    assert diagnosing._median_run(runs, 0.6, "accuracy") == runs[3]
+    assert diagnosing._median_run([tmp_path / "none"], 0.5, "accuracy") is None
 
 
 def test_other_folders_are_refused(tmp_path):

@@ -13,8 +13,11 @@ from tf_adapt.comparison.execution.runs import remember_failure
 from tf_adapt.comparison.extending import extensions, judging, outcomes_of
 from tf_adapt.comparison.plan.cells import HIGHER, LOWER, Extension
 from tf_adapt.comparison.plan.extension import extended, next_rate
+from tf_adapt.comparison.verdict.training_ended import at_an_edge, rises
 from tf_adapt.data.splits.read_splits import load_splits
+from tf_adapt.report.scored_cells import Trial
 from tf_adapt.runs import run_folder
+from tf_adapt.statistics.metrics import METRICS
 
 RATES = [1.0e-3, 3.0e-3, 6.0e-3]
 FLAT, RISING = (0.8, 0.8, 0.8), (0.6, 0.7, 0.8)
@@ -65,6 +68,15 @@ DECIDED = [
     ([None, None, None], False, ()),
     (WELL, False, ()),
 ]
+
+
+def test_a_point_is_the_metrics_own():
+    points = METRICS["accuracy"].point, METRICS["log_probability"].point
+    for last, expected in ((-6.998, (False, False)), (-6.98, (True, False)), (-6.97, (True, True))):
+        assert tuple(rises([(-7.0, last)], point) for point in points) == expected
+        trials = [Trial(rate, score) for rate, score in ((1, -8.0), (2, -7.0), (3, last))]
+        found = tuple(at_an_edge(trials, 3, point) is not None for point in points)
+        assert found == expected
 
 
 def test_trials_decide_and_nothing_that_is_scored(make, tmp_path):

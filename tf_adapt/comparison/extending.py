@@ -31,6 +31,7 @@ from tf_adapt.comparison.verdict.training_ended import (
     rises,
 )
 from tf_adapt.data.splits.read_splits import Splits
+from tf_adapt.statistics.metrics import METRICS
 
 # Trains all unfinished runs.
 Run = Callable[[Outcomes], None]
@@ -112,14 +113,15 @@ def _shortfalls(outcomes: Outcomes, splits: Splits) -> list[tuple[Cell, Shortfal
     if not judged:
         return []
     metric = outcomes.metrics(judged[0][1][0])["metric"]
-    floor = baseline_of(splits, metric, CHOSEN_ON, CHOSEN_ON).scores[CHOSEN_ON] + CHANCE
+    point = METRICS[metric].point
+    floor = baseline_of(splits, metric, CHOSEN_ON, CHOSEN_ON).scores[CHOSEN_ON] + CHANCE * point
     is_above = [_score(outcomes, cell, finished) >= floor for cell, finished in judged]
     others_are = any(is_above) or max(dev_scores(splits, metric), default=0.0) >= floor
     found = []
     for (cell, finished), above in zip(judged, is_above, strict=True):
         at_chance = AT_CHANCE if others_are and not above else None
         rises_still = _still_rises(outcomes, cell, finished, metric)
-        shortfall = rises_still or _edge(outcomes, cell) or at_chance
+        shortfall = rises_still or _edge(outcomes, cell, point) or at_chance
         found += [] if shortfall is None else [(cell, shortfall)]
     return found
 
@@ -145,8 +147,9 @@ def _still_rises(
     """With most of the trainings; of trials also with the chosen one."""
     chosen = outcomes.chosen_trials(cell) or finished
     judged = [[dev_curve(run, metric) for run in group] for group in (finished, chosen)]
-    return RISES if all(map(rises, judged)) else None
+    point = METRICS[metric].point
+    return RISES if all(rises(curves, point) for curves in judged) else None
 
 
-def _edge(outcomes: Outcomes, cell: Cell) -> Shortfall | None:
-    return at_an_edge(tried_rates(outcomes, cell), outcomes.chosen_rate(cell))
+def _edge(outcomes: Outcomes, cell: Cell, point: float) -> Shortfall | None:
+    return at_an_edge(tried_rates(outcomes, cell), outcomes.chosen_rate(cell), point)

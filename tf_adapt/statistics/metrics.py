@@ -23,12 +23,15 @@ class Metric:
         is_defined: `[k]` → whether the score says anything: see
             `tf_adapt.statistics.slices.is_defined`.
         limits: the lowest and the highest score.
+        point: the unit of what a difference on dev must be at least to say something: a hundredth
+            of a score from 0 to 1; of a word's `ln p` 0.05, a perplexity lower by 5 %.
     """
 
     items: Callable[[Sequence, Sequence, Sequence | None, str | None], np.ndarray]
     score: Callable[[np.ndarray], np.ndarray]
     is_defined: Callable[[np.ndarray], bool]
     limits: tuple[float, float] = (0, 1)
+    point: float = 0.01
 
 
 def right_items(predictions: Sequence, gold: Sequence, labels, scheme: str | None) -> np.ndarray:
@@ -181,7 +184,7 @@ METRICS = {
     "strict_span_f1": Metric(partial(_entity_items, strict=True), _f1, has_gold),
     "micro_f1": Metric(_micro_items, _f1, has_gold),
     "macro_f1": Metric(_macro_items, _macro_f1, _has_a_label),
-    "log_probability": Metric(_log_probability_items, share, has_gold, (-np.inf, 0)),
+    "log_probability": Metric(_log_probability_items, share, has_gold, (-np.inf, 0), 0.05),
     "hits_at_1_of_4": Metric(_hit_items, share, has_gold),
 } | {
     name: Metric(partial(_answer_items, score=score), share, has_gold)

@@ -8,6 +8,7 @@ from benchmarks.verdict_errors.columns import GOAL, Share
 from benchmarks.verdict_errors.draws import TYPICAL, TestSet, alone, scores_of_runs
 from benchmarks.verdict_errors.rules import decided_after, named, scores
 from tf_adapt.comparison.verdict.training_ended import rises
+from tf_adapt.statistics.metrics import METRICS
 
 ABOUT = (
     "Two cells of equal expectation with twice the epochs; with those of the config the first is "
@@ -70,7 +71,7 @@ def still_rising(random, last: np.ndarray, behind: float, deviations, dev: int) 
         ],
         axis=-1,
     )
-    return np.array([rises(of_cell) for of_cell in curves.tolist()])
+    return np.array([rises(of_cell, METRICS[METRIC].point) for of_cell in curves.tolist()])
 
 
 def gap(behind: float) -> np.ndarray:

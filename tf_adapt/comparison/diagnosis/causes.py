@@ -43,8 +43,8 @@ class Row:
         settings: a run, a folder for files → the keys of the config that its counter-run has
             otherwise; None: the cause cannot be removed from this run. A cause without is named by
             its symptom alone.
-        confirms: the gain of the counter-run, `[difference, low, high]` → whether it names the
-            cause.
+        confirms: the gain of the counter-run in points, `[difference, low, high]` → whether it
+            names the cause.
     """
 
     title: str
@@ -60,7 +60,7 @@ def _first(*phrases: str | None) -> str | None:
 def _at_chance(run: Evidence) -> str | None:
     if run.one_answer:
         return "one answer to everything"
-    if run.score <= run.baseline + CHANCE:
+    if run.score <= run.baseline + CHANCE * run.point:
         return f"{score(run.score)} on dev, the baseline has {score(run.baseline)}"
     return None
 
@@ -88,7 +88,7 @@ def _rises(run: Evidence) -> str | None:
 
 
 def _edge(run: Evidence, end: str) -> str | None:
-    shortfall = at_an_edge(run.tried, run.rate)
+    shortfall = at_an_edge(run.tried, run.rate, run.point)
     return shortfall.why if shortfall and shortfall.adds == end else None
 
 
@@ -120,7 +120,7 @@ def _rate_too_low(run: Evidence) -> str | None:
 
 def _too_few_steps(run: Evidence) -> str | None:
     few = f"{run.steps} steps" if run.steps < limits.FEW_STEPS else None
-    still = "the score on dev still rises" if rises([run.curve]) else None
+    still = "the score on dev still rises" if rises([run.curve], run.point) else None
     return _first(still, few)
 
 

@@ -32,6 +32,7 @@ from tf_adapt.report.scored_cells import ScoredCell
 from tf_adapt.report.write import write_report
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.interruption import Interruption
+from tf_adapt.statistics.metrics import METRICS
 
 HOME, FILE, FEATURES = "diagnosis", "diagnosis.json", "features"
 _DIAGNOSES = TypeAdapter(list[Diagnosis])
@@ -90,7 +91,7 @@ def _of_cells(folder: Path, trainer: Trainer) -> list[Diagnosis]:
 def _evidence_of_cells(content: Content, folder: Path) -> Iterator[tuple[ScoredCell, Evidence]]:
     """Of each pretrained cell that can be diagnosed, one run."""
     for cell in content.cells:
-        run = _median_run(_run_folders(cell, folder), content.baseline.chosen_on)
+        run = _median_run(_run_folders(cell, folder), content.baseline.chosen_on, content.metric)
         if not cell.pretrained or run is None:
             continue
         try:
@@ -136,18 +137,20 @@ def _run_folders(cell: ScoredCell, folder: Path) -> list[Path]:
     return [folder.joinpath("runs", cell.id, *parts) for parts in below]
 
 
-def _median_run(runs: Sequence[Path], baseline: float) -> Path | None:
+def _median_run(runs: Sequence[Path], baseline: float, metric: str) -> Path | None:
     """The run with the lower median of the scores on dev; where some are at the baseline, the
     lowest, which says why."""
     scored = []
     for run in runs:
         metrics = run_folder.finished_metrics(run)
         if metrics is not None:
-            scored.append((metrics[CHOSEN_ON][metrics["metric"]] or 0.0, run))
+            scored.append((metrics[CHOSEN_ON][metric] or 0.0, run))
     scored.sort(key=lambda pair: pair[0])
     if not scored:
         return None
-    return scored[0 if scored[0][0] <= baseline + CHANCE else (len(scored) - 1) // 2][1]
+    return scored[
+        0 if scored[0][0] <= baseline + CHANCE * METRICS[metric].point else (len(scored) - 1) // 2
+    ][1]
 
 
 def _diagnosis(
@@ -216,7 +219,8 @@ def _checked(run: Evidence, cause: Cause, home: Path, count: int, trainer: Train
         after=after,
         gain=gain,
         # One that is still no better than a constant answer has removed nothing.
-        named=CAUSES[cause.name].confirms(gain) and after > run.baseline,
+        named=CAUSES[cause.name].confirms([one / run.point for one in gain])
+        and after > run.baseline,
         run=str(counter),
         seconds=metrics["seconds"]["total"],
     )

@@ -23,6 +23,7 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.report.scored_cells import Trial
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.prediction_files import read_predictions
+from tf_adapt.statistics.metrics import METRICS
 from tf_adapt.statistics.scores import item_statistics, of_groups, pseudo_values
 from tf_adapt.training.resolving import run_config
 
@@ -47,6 +48,11 @@ class Evidence:
     def score(self) -> float:
         """Its score on dev; 0 where it is undefined."""
         return self.metrics[CHOSEN_ON][self.metrics["metric"]] or 0.0
+
+    @property
+    def point(self) -> float:
+        """See `tf_adapt.statistics.metrics.Metric`."""
+        return METRICS[self.metrics["metric"]].point
 
     @property
     def rate(self) -> float:

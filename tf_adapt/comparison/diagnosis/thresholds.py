@@ -4,8 +4,9 @@ Chosen on SST-2 and TREC; `python -m benchmarks.diagnosis` tries them on other d
 in docs/diagnosis.json.
 """
 
-# A cause is named where its counter-run gains at least this much on dev, and significantly.
-GAIN = 0.03
+# A cause is named where its counter-run gains at least so many points of the metric on dev, and
+# significantly.
+GAIN = 3
 # One-sided level of all counter-runs of a run together.
 LEVEL = 0.025
 # A learning rate this many times above or below the default ones is suspected.
@@ -23,7 +24,7 @@ FEW_STEPS = 100
 FAR_FROM_START = 0.05
 # Cross-validated answers agree with the labels of dev more often than with those of train.
 LABEL_GAP, LABEL_GAP_Z = 0.1, 2.5
-# Without the suspicious labels the score is no lower than by this, though there are fewer.
-NOTHING_LOST = -0.02
+# Without the suspicious labels, though fewer, the score is lower by so many points at most.
+NOTHING_LOST = -2
 # Lower end of the interval of the area under the ROC curve of train against test.
 OTHER_DOMAIN = 0.75

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from tf_adapt.comparison.plan.cells import EPOCHS, HIGHER, LOWER
 from tf_adapt.report.content import Content
 from tf_adapt.report.scored_cells import ScoredCell, Trial
+from tf_adapt.statistics.metrics import METRICS
 
-# Half a point: a rise or a lead on dev below it says nothing.
-RISING = 0.005
-# A lead over the baseline below two points is chance where other cells or simple models are above.
-CHANCE = 0.02
+# In points of the metric: a rise or a lead on dev below it says nothing.
+RISING = 0.5
+# A lead over the baseline below it is chance where other cells or simple models are above.
+CHANCE = 2
 # The best of two rates is always at an edge of the list.
 FEWEST_RATES = 3
 
@@ -61,35 +62,37 @@ AT_CHANCE = Shortfall(
 
 def not_trained_to_the_end(content: Content) -> dict[str, Shortfall]:
     """The pretrained cells that are not, by id."""
-    tests = content.baseline.cells
-    chance = {name for name, test in tests.items() if not test.above and test.difference < CHANCE}
-    floor = content.baseline.score + CHANCE
+    tests, point = content.baseline.cells, METRICS[content.metric].point
+    lead = CHANCE * point
+    chance = {name for name, test in tests.items() if not test.above and test.difference < lead}
+    floor = content.baseline.score + lead
     others_are = [test.above for test in tests.values()]
     others_are += [reference.score >= floor for reference in content.references]
     chance = chance if any(others_are) else set()
     shortfalls = {
-        cell.id: _shortfall(cell, cell.id in chance)
+        cell.id: _shortfall(cell, cell.id in chance, point)
         for cell in content.cells
         if cell.pretrained and cell.results.trained
     }
     return {name: shortfall for name, shortfall in shortfalls.items() if shortfall}
 
 
-def _shortfall(cell: ScoredCell, is_at_chance: bool) -> Shortfall | None:
-    if rises(cell.curves):
+def _shortfall(cell: ScoredCell, is_at_chance: bool, point: float) -> Shortfall | None:
+    if rises(cell.curves, point):
         return RISES
-    edge = at_an_edge(cell.tried, cell.learning_rate)
+    edge = at_an_edge(cell.tried, cell.learning_rate, point)
     return edge or (AT_CHANCE if is_at_chance else None)
 
 
-def rises(curves: Sequence[Sequence[float | None]]) -> bool:
-    """Whether in more than half of the curves the last epoch is the best by more than `RISING`."""
-    known = [[score for score in curve if score is not None] for curve in curves]
-    rising = [curve for curve in known if len(curve) > 1 and curve[-1] > max(curve[:-1]) + RISING]
+def rises(curves: Sequence[Sequence[float | None]], point: float) -> bool:
+    """Whether in more than half of the curves the last epoch is the best by more than `RISING`
+    points."""
+    known, least = [[one for one in curve if one is not None] for curve in curves], RISING * point
+    rising = [curve for curve in known if len(curve) > 1 and curve[-1] > max(curve[:-1]) + least]
     return 2 * len(rising) > len(known)
 
 
-def at_an_edge(trials: Sequence[Trial], chosen: float | None) -> Shortfall | None:
+def at_an_edge(trials: Sequence[Trial], chosen: float | None, point: float) -> Shortfall | None:
     """`LOWEST` or `HIGHEST` if the chosen rate is that one, and better than its neighbour."""
     tried = sorted(trials, key=lambda trial: trial.learning_rate)
     if len(tried) < FEWEST_RATES:
@@ -97,6 +100,6 @@ def at_an_edge(trials: Sequence[Trial], chosen: float | None) -> Shortfall | Non
     scores = [-math.inf if trial.score is None else trial.score for trial in tried]
     for shortfall, edge, neighbour in ((LOWEST, 0, 1), (HIGHEST, -1, -2)):
         is_chosen = tried[edge].learning_rate == chosen
-        if is_chosen and scores[edge] > scores[neighbour] + RISING:
+        if is_chosen and scores[edge] > scores[neighbour] + RISING * point:
             return shortfall
     return None
