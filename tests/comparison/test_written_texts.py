@@ -156,6 +156,14 @@ def test_frequencies_of_words_and_bytes_by_pencil():
     assert by_bytes("ab", counts)[1] == pytest.approx(math.log(3 * 2 * 2 / 263**3))
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_text_to_everything_is_one_answer(kind):
+    """Its scores differ from example to example."""
+    same = [("the first", -1.5, 1), ("the first", -2.5, 0)]
+    assert len(set(WRITTEN[kind].answers(same))) == 1
+    assert len(set(WRITTEN[kind].answers([*same, ("another", -1.5, 1)]))) == 2
+
+
 def test_a_reply_is_chosen_by_its_words(content):
     splits = load_splits(comparison_from(content["dialog"], "test").data)
     test = splits.examples["test"]

@@ -127,7 +127,11 @@ class EncoderConfig(Section):
 
 
 class GenerationConfig(Section):
-    """How texts are learnt to be written (kind: text_generation)."""
+    """How texts are learnt to be written (kind: text_generation).
+
+    The residual connection of Ramachandran et al. 2017 (section 2.3) is no setting: it leads the
+    first layer of a decoder around random ones, and all layers of a decoder here are pretrained.
+    """
 
     label_smoothing: float = Field(0.0, ge=0, lt=1, description="a number from 0 to below 1")
     """The share of the loss that all words have alike, in place of the target's."""

@@ -46,12 +46,13 @@ def test_replies_as_texts_to_write(tmp_path):
     read = KINDS["text_generation"].read
     first, second, third = read(written(tmp_path, LINES), data, True)
     assert first.text_a.split("\n") == [*BEES, "hello"] and first.label == "hi , i keep bees"
-    assert second.text_a.split("\n") == [*BEES, "hello", "hi , i keep bees", "how old ?"]
+    assert second.text_a.split("\n") == [*BEES, "how old ?", "hi , i keep bees", "hello"]
     assert first.group == second.group != third.group
     assert [one.label for one in read(written(tmp_path, LINES), data, False)] == [None] * 3
     turns = "".join(f"{n} said {n}\tanswer {n}\n" for n in range(2, 7))
     *_, last = read(written(tmp_path, "1 your persona: i sing .\n" + turns), data, True)
-    assert last.text_a.split("\n")[:2] == ["i sing .", "said 4"] and last.text_a.endswith("said 6")
+    said = ["said 6", "answer 5", "said 5", "answer 4", "said 4"]
+    assert last.text_a.split("\n") == ["i sing .", *said]
 
 
 def test_the_three_formats_say_the_same(tmp_path):

@@ -34,6 +34,11 @@ def by_bytes(gold: str, counts: Sequence[int]) -> tuple[str, float, float]:
     return "", math.fsum(math.log(counts[one]) - total for one in ids), 1 / (1 + DISTRACTORS)
 
 
+def texts_of(answers: Sequence) -> list[str]:
+    """The texts of answers."""
+    return list(map(text_of, answers))
+
+
 def text_of(answer: str | Sequence) -> str:
     """A right text, or that of an answer."""
     return answer if isinstance(answer, str) else answer[0]

@@ -24,10 +24,10 @@ def _of_squad(path: Any, data: Any, labelled: bool) -> Sequence[Record]:
 
 def _of_dialogues(path: Any, data: Any, labelled: bool) -> Sequence[Record]:
     """The source: the persona and, as of `kind: dialog`, the last turns, a line each; a dialogue is
-    a group."""
+    a group. The newest turn comes first: what is cut of a long source are its oldest turns."""
     records = (
         Record(
-            "\n".join((*one.persona, *one.history[-(2 * EXCHANGES + 1) :])),
+            "\n".join((*one.persona, *one.history[: -(2 * EXCHANGES + 2) : -1])),
             None,
             one.reply if labelled else None,
             one.where,
