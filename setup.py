@@ -61,6 +61,7 @@ setup(
     package_data={
         "tf_adapt": [
             "py.typed",
+            "comparison/advice/*.json",
             "data/sample/*",
             "data/sample/*/*",
             "report/*.css",

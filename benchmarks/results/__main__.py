@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from benchmarks.results.adding import ROOT, add
+from benchmarks.results.differences import TABLE, measure, write_table
 from benchmarks.results.found_figure import FIGURE, figure
 from benchmarks.results.pages import PAGES, made, not_shown
 from benchmarks.results.published import published
@@ -48,6 +49,18 @@ def add_command(folders: tuple[Path, ...], name: str | None) -> None:
         click.echo(f"{folder} → {target}")
 
 
+@main.command("estimate")
+@click.argument("name")
+@click.argument("config", type=click.Path(dir_okay=False))
+def estimate_command(name: str, config: str) -> None:
+    """Puts the measures of CONFIG's frozen encoders beside the published comparison NAME, for the
+    table from which `tf-adapt estimate` predicts; needs the data and the modules."""
+    try:
+        click.echo(measure(name, config))
+    except TfAdaptError as error:
+        raise click.ClickException(str(error)) from None
+
+
 @main.command("write")
 def write_command() -> None:
     """Writes the pages from the published answers, byte for byte the same each time."""
@@ -57,11 +70,12 @@ def write_command() -> None:
         for page, text in texts.items():
             write_text(ROOT / page, made(text, contents, page))
         write_bytes(ROOT / FIGURE, figure(contents))
+        write_table(contents)
     except TfAdaptError as error:
         raise click.ClickException(str(error)) from None
     for name in not_shown(list(texts.values()), contents):
         click.echo(f"{name}: on no page; add a place `made: comparison {name}`", err=True)
-    click.echo(f"{len(contents)} comparisons → {', '.join(PAGES)}")
+    click.echo(f"{len(contents)} comparisons → {', '.join((*PAGES, TABLE))}")
 
 
 if __name__ == "__main__":

@@ -95,13 +95,13 @@ def frozen_tuned_block(contents: Contents, prefix: str) -> str:
     rows = [
         _frozen_tuned_row(content, best[FROZEN], best[TUNED])
         for content in beginning(contents, prefix).values()
-        for best in _best_by_encoder(content)
+        for best in best_by_encoder(content)
         if best.keys() >= {FROZEN, TUNED}
     ]
     return _table(head, rows) if rows else NOTHING
 
 
-def _best_by_encoder(content: Content) -> list[dict[str, ScoredCell]]:
+def best_by_encoder(content: Content) -> list[dict[str, ScoredCell]]:
     """For each pretrained encoder its best cell of each adaptation."""
     found: dict[str, dict[str, ScoredCell]] = {}
     for entry in ranked(content.cells):

@@ -15,10 +15,12 @@ from sklearn.metrics import accuracy_score
 from benchmarks.results import adding
 from benchmarks.results.__main__ import main
 from benchmarks.results.adding import HOME, ROOT, add
+from benchmarks.results.differences import MEASURES, TABLE, table
 from benchmarks.results.found_figure import figure
 from benchmarks.results.gallery import gallery, shown
 from benchmarks.results.pages import PAGES, made, not_shown
 from benchmarks.results.published import published
+from tf_adapt.comparison.advice.published import published as published_differences
 from tf_adapt.comparison.kept.answers import (
     FILE,
     KeptAnswers,
@@ -159,6 +161,16 @@ def test_the_pages_are_those_of_the_answers(contents):
         assert made(text, contents, page) == text, f"{page}: make results"
     assert not_shown(list(texts.values()), contents) == []
     assert figure(contents) == figure(contents)
+
+
+def test_the_table_that_ships_is_that_of_the_answers(contents):
+    text = (ROOT / TABLE).read_text("utf-8")
+    assert table(contents) == text, f"{TABLE}: make results"
+    measured = {path.parent.name for path in HOME.glob(f"*/{MEASURES}")}
+    rows = published_differences()
+    assert {row.comparison for row in rows if row.probe is not None} == measured
+    for row in rows:
+        assert row.difference == pytest.approx(row.tuned - row.frozen, abs=2e-4)
 
 
 def test_the_published_scores_are_those_of_scikit_learn(contents):

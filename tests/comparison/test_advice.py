@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from tf_adapt import paper
 from tf_adapt.commands.main import cli
-from tf_adapt.comparison.advice import guideline
+from tf_adapt.comparison.advice.guideline import guideline
 from tf_adapt.errors import ConfigError
 from tf_adapt.tasks.kinds import labelled_kinds
 
@@ -118,7 +118,7 @@ def test_the_command_lists_what_is_valid():
     last = result.stderr.splitlines()[-1]
     assert last.startswith("ConfigError: ")
     assert "'elmo', 'bert'" in last
-    choices = [option.type.choices for option in cli.commands["advise"].params[:2]]
+    choices = [option.type.choices for option in cli.commands["advise"].params[1:3]]
     assert list(map(tuple, choices)) == [paper.FAMILIES, labelled_kinds()]
 
 
@@ -130,7 +130,7 @@ def test_the_paper_says_nothing_of_other_kinds():
 
 def test_no_tensorflow_is_loaded():
     program = (
-        "import sys; from tf_adapt.comparison.advice import guideline; "
+        "import sys; from tf_adapt.comparison.advice.guideline import guideline; "
         "guideline('bert', 'tagging'); "
         "print([n for n in ('tensorflow', 'keras', 'numpy', 'matplotlib') if n in sys.modules])"
     )

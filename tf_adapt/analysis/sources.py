@@ -80,8 +80,8 @@ def source_data(source: Source, analysis: str) -> tuple[Splits, Task]:
 def encoders(source: Source) -> Iterator[tuple[dict, HubEncoder]]:
     """The pretrained encoder of a source, then the run's tuned one, each with its description.
 
-    A description has `module`, `handle`, `module_hash`, `encoder`, `run`, `adaptation` and `seed`;
-    and `engine` where `features.engine` is not TensorFlow.
+    A description has `module`, `handle`, `family`, `module_hash`, `encoder`, `run`, `adaptation`
+    and `seed`, and `engine` where `features.engine` is not TensorFlow.
 
     Raises:
         ArtifactError, ConfigError: as `HubEncoder` and `load_run`.
@@ -97,6 +97,7 @@ def encoders(source: Source) -> Iterator[tuple[dict, HubEncoder]]:
     about = {
         "module": Path(settings.handle).name,
         "handle": settings.handle,
+        "family": pretrained.family,
         "module_hash": pretrained.module_hash,
         "encoder": settings.model_dump(exclude={"handle", "preprocessor", "trust"}),
     }

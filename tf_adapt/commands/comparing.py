@@ -203,12 +203,25 @@ def diagnose(folder: str, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--encoder", "family", type=click.Choice(FAMILIES), required=True)
-@click.option("--task", "kind", type=click.Choice(labelled_kinds()), required=True)
+@click.option("--data", "file", type=PATH, metavar="FILE", help="In place of a kind: data of it.")
+@click.option("--encoder", "family", type=click.Choice(FAMILIES), help="With --data optional.")
+@click.option(
+    "--task", "kind", type=click.Choice(labelled_kinds()), help="With --data by default guessed."
+)
 @json_option
-def advise(family: str, kind: str, as_json: bool) -> None:
-    """Shows what the paper advises for an encoder and a task, why, and what it does not know."""
-    from tf_adapt.comparison.advice import guideline, lines
+def advise(file: str | None, family: str | None, kind: str | None, as_json: bool) -> None:
+    """Shows what the paper advises for an encoder and a task, why, and what it does not know; with
+    --data FILE what the published comparisons nearest to these data found, too."""
+    if file is not None:
+        from tf_adapt.comparison.advice import nearest
+
+        found = nearest.advice(file, kind, family)
+        print_result(found.to_json(), nearest.lines(found), as_json)
+        return
+    for option, value in (("--encoder", family), ("--task", kind)):
+        if value is None:
+            raise click.UsageError(f"Missing option '{option}' (or '--data').")
+    from tf_adapt.comparison.advice.guideline import guideline, lines
 
     advice = guideline(family, kind)
     print_result(advice.to_json(), lines(advice), as_json)

@@ -30,6 +30,8 @@ def test_every_layer_of_every_kind(tiny_bert, tmp_path, kind):
     probes = [row["probe"] for row in found["ranking"]]
     assert probes == sorted(probes, reverse=True)
     assert all(set(MEASURES) < set(row) for row in found["ranking"])
+    assert all(row["family"] == "bert" for row in found["ranking"])
+    assert found["predictions"]["rules"] is None
 
 
 @pytest.mark.slow

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from tf_adapt.analysis.estimate import measures
+from tf_adapt.analysis.estimate import measures, predicting
 from tf_adapt.analysis.kinds import KINDS
 from tf_adapt.analysis.layers import States, Targets, panels
 from tf_adapt.analysis.mutual_information import edge
 from tf_adapt.analysis.probes import check_targets, constant_score, score
 from tf_adapt.analysis.sources import Source, read_source
+from tf_adapt.comparison.advice.published import published
 from tf_adapt.comparison.plan.settings import is_comparison, load_comparison
 from tf_adapt.config.sections import Config
 from tf_adapt.printing.words import metric_name
@@ -23,16 +24,17 @@ MEASURES = {
     "trans_rate": "TransRate",
     "bits": "bits",
 }
+_ABOUT = ("module", "family")
 CORRELATION, SCORES = "pearson", ("accuracy", "matthews", "pearson")
-# Said until measures and tuned scores of enough data sets are published together.
-NO_PREDICTION = (
-    "These rank frozen states. What tuning would gain over freezing is not predicted: no published "
-    "comparison has both yet, and on other data such measures are often behind a fixed ranking of "
-    "encoders. `tf-adapt compare` finds out."
-)
 
 
 def estimate(config: str, overrides: tuple[str, ...] = ()) -> dict[str, Any]:
+    """As `measured`, and `predictions` of 🔥 − ❄ (see `predicting.predictions`)."""
+    result = measured(config, overrides)
+    return result | {"predictions": predicting.predictions(result, published())}
+
+
+def measured(config: str, overrides: tuple[str, ...] = ()) -> dict[str, Any]:
     """The measures of every layer, and of the mean of all layers, of each encoder of a config, on
     train; `ranking` is by the linear probe.
 
@@ -45,14 +47,16 @@ def estimate(config: str, overrides: tuple[str, ...] = ()) -> dict[str, Any]:
     sources = _sources(config, overrides)
     (panel,) = panels("estimate", sources, ("train",), _about, _measured, with_mean=True)
     rows = [
-        {"encoder": series["label"], **layer}
+        {"encoder": series["label"], **{key: series[key] for key in _ABOUT}, **layer}
         for series in panel["series"]
         for layer in series["layers"]
     ]
     ranking = sorted(rows, key=lambda row: -row["probe"])
     return {
         "dataset": panel["dataset"],
+        "kind": panel["kind"],
         "metric": panel["metric"],
+        "compared_by": panel["compared_by"],
         "constant": panel["constant"],
         "examples": panel["examples"],
         "ranking": ranking,
@@ -82,6 +86,7 @@ def _about(task: Task, targets: Targets) -> dict[str, Any]:
     check_targets(targets["train"], metric, "train")
     return {
         "metric": metric,
+        "compared_by": task.metric,
         "constant": constant_score(targets["train"], targets["train"], metric),
     }
 
@@ -101,10 +106,12 @@ def _measured(task: Task, states: States, targets: Targets, layer: int) -> dict[
 
 
 def lines_of(result: dict[str, Any]) -> list[str]:
-    """The ranking for the terminal, best first."""
+    """What the prediction is worth, the ranking, best first, and the prediction, for the
+    terminal."""
     examples = result["examples"]["train"]
     head = f"{result['dataset']}: {examples:,} examples, {metric_name(result['metric'])} × 100"
-    lines = [f"{head}; a constant answer has {score_in_words(result['constant'])}"]
+    lines = [predicting.first_line(result["predictions"])]
+    lines.append(f"{head}; a constant answer has {score_in_words(result['constant'])}")
     names = [f"{row['encoder']}, layer {row['layer']}" for row in result["ranking"]]
     width = max(map(len, names))
     lines.append(" ".join([" " * width, *(f"{name:>12}" for name in MEASURES.values())]))
@@ -112,4 +119,4 @@ def lines_of(result: dict[str, Any]) -> list[str]:
         shown = [100 * row["probe"], 100 * row["neighbours"]]
         shown += [row[key] for key in list(MEASURES)[2:]]
         lines.append(" ".join([f"{name:<{width}}", *(f"{value:12.3f}" for value in shown)]))
-    return [*lines, NO_PREDICTION]
+    return [*lines, *predicting.lines_of(result["predictions"])]

@@ -42,7 +42,7 @@ def write_config(
     """
     _check_new(out)
     guessed = guess(path, given)
-    data = _section(guessed, path)
+    data = data_section(guessed, path)
     folds, examples = default_folds(data)
     warnings = _warnings(guessed, data, examples)
     _write(out, _text(guessed, str(path), str(out), folds))
@@ -54,7 +54,8 @@ def _power(examples: list, folds: int) -> list[str]:
     return power_lines(Design(REPEATS * folds, REPEATS, items), 2)
 
 
-def _section(guessed: Guess, path: str | Path) -> FilesConfig:
+def data_section(guessed: Guess, path: str | Path) -> FilesConfig:
+    """The section `data` of a config for a file, of which a part is held out."""
     columns = {"text_a" if key == "text" else key: name for key, name in guessed.columns.items()}
     return FilesConfig(
         format=guessed.format,

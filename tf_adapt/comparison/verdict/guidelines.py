@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from tf_adapt.comparison.advice import guideline
+from tf_adapt.comparison.advice.guideline import guideline
 from tf_adapt.heads.names import LSTM_HEADS
 from tf_adapt.paper import ALIKE, FAMILIES, FROZEN, GROUPS, TUNED
 from tf_adapt.report.cells import encoder_name, encoder_of, reads_as_usual

@@ -1,0 +1,90 @@
+"""The table of 🔥 − ❄ that ships, from the published answers and measures of frozen states."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.results.adding import HOME, ROOT
+from benchmarks.results.blocks import Contents, best_by_encoder
+from tf_adapt.comparison.advice.published import Published
+from tf_adapt.paper import FROZEN, TUNED
+from tf_adapt.report.content import Content
+from tf_adapt.report.scored_cells import ScoredCell
+from tf_adapt.statistics.relation import relation
+
+TABLE = "tf_adapt/comparison/advice/published.json"
+MEASURES = "estimate.json"
+_DIGITS = 4
+
+
+def measure(name: str, config: str, home: Path = HOME) -> Path:
+    """Writes the measures of a config's encoders beside the published comparison `name`.
+
+    Raises:
+        ConfigError, DataError, ArtifactError: as `estimating.measured`.
+    """
+    from hub_modules.storage.files import write_text
+    from tf_adapt.analysis.estimate.estimating import measured
+
+    path = home / name / MEASURES
+    write_text(path, json.dumps(_rounded(measured(config)), indent=1, ensure_ascii=False) + "\n")
+    return path
+
+
+def table(contents: Contents, home: Path = HOME) -> str:
+    """A row a line."""
+    rows = [row for name in contents for row in _rows(name, contents[name], home / name)]
+    lines = [json.dumps(_rounded(asdict(row)), ensure_ascii=False) for row in rows]
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def write_table(contents: Contents) -> None:
+    """Writes it into the package."""
+    (ROOT / TABLE).write_text(table(contents), "utf-8")
+
+
+def _rows(name: str, content: Content, folder: Path) -> list[Published]:
+    path = folder / MEASURES
+    measures = json.loads(path.read_text("utf-8")) if path.exists() else None
+    return [
+        _row(name, content, best[FROZEN], best[TUNED], measures)
+        for best in best_by_encoder(content)
+        if best.keys() >= {FROZEN, TUNED}
+    ]
+
+
+def _row(
+    name: str, content: Content, frozen: ScoredCell, tuned: ScoredCell, measures: dict | None
+) -> Published:
+    (pair,) = [pair for pair in content.pairs if {pair.a, pair.b} == {frozen.id, tuned.id}]
+    pair = pair.seen_from(tuned.id)
+    probes = [
+        row["probe"]
+        for row in (measures["ranking"] if measures else [])
+        if row["module"] == tuned.encoder
+    ]
+    return Published(
+        comparison=name,
+        dataset=content.dataset,
+        kind=content.kind,
+        metric=content.metric,
+        encoder=tuned.encoder,
+        family=tuned.family,
+        examples=content.examples["train"],
+        frozen=frozen.results.mean,
+        tuned=tuned.results.mean,
+        difference=pair.difference,
+        interval=pair.interval,
+        decided=relation(pair, tuned.id),
+        constant=measures["constant"] if measures else None,
+        probe=max(probes, default=None),
+    )
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_rounded(one) for one in value]
+    return round(value, _DIGITS) if isinstance(value, float) else value

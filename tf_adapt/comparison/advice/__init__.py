@@ -1,0 +1,1 @@
+"""What others found: the paper's guidelines, and the published comparisons."""
