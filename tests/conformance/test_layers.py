@@ -1,4 +1,4 @@
-"""What every public layer and head must do; a new one gets a row in conftest.py."""
+"""What every public layer and head must do; a new one gets a row in `layer_table`."""
 
 import importlib
 import inspect
@@ -77,7 +77,7 @@ def test_every_public_layer_is_in_the_table(rows):
     public = public_layers()
     assert {"BertEncoder", "LinearHead"} <= public
     missing = public - tested - set(IGNORED)
-    assert not missing, "give these layers a row in conftest.py, or a reason in IGNORED"
+    assert not missing, "give these layers a row in layer_table, or a reason in IGNORED"
     assert set(IGNORED) <= public - tested, "ignored, but in the table or gone"
 
 
@@ -123,16 +123,14 @@ def test_a_symbolic_call_builds_every_weight(row, layer):
     assert len(symbolic.weights) == len(shapes)
 
 
-def test_padding_and_a_graph_never_change_a_result(row, layer):
-    expected = row.results(layer)
+def test_padding_and_a_graph_never_change_a_result(row, layer, expected):
     assert_close(row.results(layer, extra=1), expected)
     assert_close(row.results(layer, extra=50, graph=True), expected)
 
 
-def test_restored_variables_give_bitwise_the_same(row, layer, tmp_path):
+def test_restored_variables_give_bitwise_the_same(row, layer, expected, tmp_path):
     other = row.make(seed=1)
     np.savez(tmp_path / "weights.npz", *[variable.numpy() for variable in layer.variables])
-    expected = row.results(layer)
     assert not all(map(np.array_equal, expected, row.results(other)))
     with np.load(tmp_path / "weights.npz", allow_pickle=False) as arrays:
         for variable, array in zip(other.variables, arrays.values(), strict=True):
@@ -141,13 +139,12 @@ def test_restored_variables_give_bitwise_the_same(row, layer, tmp_path):
         np.testing.assert_array_equal(got, wanted)
 
 
-def test_mixed_precision(row, layer):
+def test_mixed_precision(row, expected):
     mixed = row.make(dtype="mixed_bfloat16")
     for part in row.real(row.outputs(mixed, *row.inputs(1), training=True)):
         assert part.dtype == ("float32" if row.gives_logits else mixed.compute_dtype)
         assert np.isfinite(tf.cast(part, tf.float32)).all()
     assert {weight.dtype for weight in mixed.weights} == {"float32"}
-    expected = row.results(layer)
     scale = 1 + max(np.abs(part).max() for part in expected)
     assert_close(row.results(mixed), expected, tolerance=0.05 * scale)
 
@@ -191,7 +188,8 @@ def test_no_gradient_is_computed_below_the_lowest_trainable_group(encoder_row):
 
 
 @pytest.mark.slow
-def test_training_reaches_every_dropout(row):
+def test_training_reaches_every_dropout(plain_row):
+    row = plain_row
     names = [name for name in row.config if "dropout" in name]
     none = dict.fromkeys(names, 0.0)
     expected = row.results(row.make(**none), training=True) if names else []

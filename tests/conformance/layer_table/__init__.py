@@ -1,0 +1,1 @@
+"""The table of public layers and heads: what each is made with and called with."""
