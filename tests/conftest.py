@@ -175,14 +175,21 @@ tiny_bert, tiny_causal, tiny_modern_bert = map(_tiny, ("bert", "causal", "modern
 tiny_mpnet, tiny_lstm, tiny_elmo = map(_tiny, ("mpnet", "lstm", "elmo"))
 
 
-@pytest.fixture(scope="session")
-def shallow_bert(tmp_path_factory) -> Path:
-    """As `tiny_bert`, but of one layer, which is traced faster: for what is not about layers."""
-    from random_modules import write_tiny_bert
+def _shallow(family: str):
+    """As `tiny_…`, but of one layer, which is traced faster: for what is not about layers."""
 
-    folder = tmp_path_factory.mktemp("modules") / "shallow_bert"
-    write_tiny_bert(folder, num_layers=1)
-    return folder
+    @pytest.fixture(scope="session", name=f"shallow_{family}")
+    def module(tmp_path_factory) -> Path:
+        import random_modules
+
+        folder = tmp_path_factory.mktemp("modules") / f"shallow_{family}"
+        getattr(random_modules, f"write_tiny_{family}")(folder, num_layers=1)
+        return folder
+
+    return module
+
+
+shallow_bert, shallow_causal = map(_shallow, ("bert", "causal"))
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from tf_adapt.comparison.execution import local, running
 from tf_adapt.comparison.execution.display import Display
 from tf_adapt.comparison.execution.local import LocalExecutor, Worker
 from tf_adapt.comparison.execution.outcomes import Outcomes
-from tf_adapt.errors import ConfigError
+from tf_adapt.errors import ConfigError, TrainingError
 from tf_adapt.runs import run_folder
 
 
@@ -220,3 +220,8 @@ def test_a_worker_does_what_it_is_told_until_one_fails(tmp_path):
 def test_a_worker_that_is_told_nothing_ends(tmp_path):
     worker = [sys.executable, "-m", "tf_adapt.commands.worker"]
     assert subprocess.run(worker, stdin=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def test_a_process_that_a_signal_ended_is_named_with_what_to_do():
+    with pytest.raises(TrainingError, match="cell a: its process was ended by signal 9; .*--jobs"):
+        running.check_ended("cell a", -9, "")

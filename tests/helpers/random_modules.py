@@ -67,13 +67,13 @@ def write_tiny_elmo(folder: Path) -> None:
     write_random_module(folder, "elmo", config)
 
 
-def write_tiny_causal(folder: Path) -> None:
+def write_tiny_causal(folder: Path, num_layers: int = 2) -> None:
     """A GPT-2 of random weights, small enough to train in a second."""
     pieces = [*byte_signs(), "<|endoftext|>", "Ġt", "he", "Ġthe", "in"]
     config = {
         "vocabulary_size": len(pieces),
         "width": 16,
-        "num_layers": 2,
+        "num_layers": num_layers,
         "num_heads": 2,
         "intermediate_width": 32,
         "max_positions": 256,

@@ -34,17 +34,17 @@ def content_of(handle) -> dict:
 
 
 @pytest.fixture(scope="module")
-def run(tiny_causal, tmp_path_factory):
+def run(shallow_causal, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "run"
     with pytest.MonkeyPatch.context() as patch:
         keep_at(patch, 5, folder.with_name("cut"))
-        metrics = train(config_from(content_of(tiny_causal), "test"), folder)
+        metrics = train(config_from(content_of(shallow_causal), "test"), folder)
     return folder, metrics
 
 
-def test_a_run_that_was_cut_ends_with_the_same_bits(run, tiny_causal):
+def test_a_run_that_was_cut_ends_with_the_same_bits(run, shallow_causal):
     cut = run[0].with_name("cut")
-    train(config_from(content_of(tiny_causal), "test"), cut)
+    train(config_from(content_of(shallow_causal), "test"), cut)
     assert_same_results(cut, run[0])
 
 
@@ -127,11 +127,11 @@ def test_a_chat_through_a_pipe(run):
         chat_of_run(run[0], (), Decoding(50))
 
 
-def test_what_does_not_fit_dialogues(tiny_causal, tmp_path):
+def test_what_does_not_fit_dialogues(shallow_causal, tmp_path):
     for changes, message in (
         ({"head": "linear"}, "expected default for dialog"),
         ({"adaptation": "feature_extraction"}, "expected one that trains the encoder for dialog"),
         ({"encoder": {"handle": "bert_small"}}, "need a causal module that runs natively"),
     ):
         with pytest.raises(ConfigError, match=message):
-            train(config_from(content_of(tiny_causal) | changes, "test"), tmp_path / "run")
+            train(config_from(content_of(shallow_causal) | changes, "test"), tmp_path / "run")

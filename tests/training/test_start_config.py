@@ -35,19 +35,19 @@ def write_config(path, module, data=WORDS, epochs=1, **more):
 
 
 @pytest.fixture
-def write(tiny_bert, tmp_path):
+def write(shallow_bert, tmp_path):
     """Writes a config, and returns its path."""
-    return lambda name, *args, **more: write_config(tmp_path / name, tiny_bert, *args, **more)
+    return lambda name, *args, **more: write_config(tmp_path / name, shallow_bert, *args, **more)
 
 
 @pytest.fixture(scope="module")
-def chain(tiny_bert, tmp_path_factory):
+def chain(shallow_bert, tmp_path_factory):
     """A chain of three configs, of which the last is trained: the run `whole`; and `cut`, the same
     killed while the second trains."""
     folder = tmp_path_factory.mktemp("chain")
 
     def write(name, *args, **more):
-        return str(write_config(folder / name, tiny_bert, *args, **more))
+        return str(write_config(folder / name, shallow_bert, *args, **more))
 
     second = write("second.yaml", start={"config": write("first.yaml", PAIRS)})
     third = write("third.yaml", start={"config": second}, epochs=2)

@@ -291,6 +291,7 @@ def test_a_conversation_by_the_keyboard(browser):
             *("Persona, a sentence a line", "Message", "Temperature (0: no draw)")
         ]
         assert one(browser, "#persona").get_property("value").startswith("i keep bees .\n")
+        assert not browser.find_element(By.ID, "uncalibrated").is_displayed()
         one(browser, "#message").send_keys("hello", Keys.ENTER)
         one(browser, ".turn:nth-child(2)")
         assert texts(browser, ".turn") == ["You\nhello", f"bees\n{EVIL}"]

@@ -86,7 +86,7 @@ function fill(select, options) {
 function choose() {
   const first = models[byId("first").value];
   const isChat = talks(first);
-  byId("asking").hidden = isChat;
+  for (const name of ["asking", "uncalibrated"]) byId(name).hidden = isChat;
   byId("chat").replaceChildren(...(isChat ? [conversation(first)] : []));
   const fits = (model) => model !== first && !isChat && model.inputs.join() === first.inputs.join();
   const others = models.map((model, index) => [model, index]).filter(([model]) => fits(model));
