@@ -105,9 +105,9 @@ def test_states_are_those_of_the_encoder(encoders, kind, family, tmp_path):
 
 
 def _batches(data, order):
-    from tf_adapt.data.batches import _in_order
+    from tf_adapt.data.batches import in_order
 
-    return _in_order(data, [order])
+    return in_order(data, [order])
 
 
 def test_half_precision_is_kept_as_it_is(tiny_bert, tmp_path):
