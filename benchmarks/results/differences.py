@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks.results.adding import HOME, ROOT
 from benchmarks.results.blocks import Contents, best_by_encoder
+from hub_modules.storage.files import write_text
 from tf_adapt.comparison.advice.published import Published
 from tf_adapt.paper import FROZEN, TUNED
 from tf_adapt.report.content import Content
@@ -24,7 +25,6 @@ def measure(name: str, config: str, home: Path = HOME) -> Path:
     Raises:
         ConfigError, DataError, ArtifactError: as `estimating.measured`.
     """
-    from hub_modules.storage.files import write_text
     from tf_adapt.analysis.estimate.estimating import measured
 
     path = home / name / MEASURES
@@ -41,7 +41,7 @@ def table(contents: Contents, home: Path = HOME) -> str:
 
 def write_table(contents: Contents) -> None:
     """Writes it into the package."""
-    (ROOT / TABLE).write_text(table(contents), "utf-8")
+    write_text(ROOT / TABLE, table(contents))
 
 
 def _rows(name: str, content: Content, folder: Path) -> list[Published]:

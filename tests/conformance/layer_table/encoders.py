@@ -2,6 +2,7 @@
 
 import keras
 from huggingface_folders import keras_hub_is_new
+from language_models import ELMO
 
 from hub_modules.keras_hub.encoder import KerasHubEncoder
 from hub_modules.native.added.settings import (
@@ -30,28 +31,12 @@ BERT = {
     "dropout": 0.2,
     "attention_dropout": 0.2,
 }
-CAUSAL = {
-    "vocabulary_size": 18,
-    "width": 8,
-    "num_layers": 2,
-    "num_heads": 2,
-    "intermediate_width": 16,
-    "max_positions": 64,
-    "dropout": 0.2,
-    "attention_dropout": 0.2,
-}
+CAUSAL = BERT | {"vocabulary_size": 18}
 MODERN_BERT = CAUSAL | {
     "vocabulary_size": 20,
     "global_layers": [0],
     "local_attention": 2,  # rows of more than three positions are cut into blocks
     "embedding_dropout": 0.2,
-}
-ELMO = {
-    "filters": [[1, 4], [2, 8]],
-    "character_width": 4,
-    "num_highway": 1,
-    "projection_width": 6,
-    "lstm_width": 10,
 }
 CONVOLUTIONS = BottleneckAdapters(3, (1,), "relu", "convolution")
 

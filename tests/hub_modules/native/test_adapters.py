@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from language_models import ELMO
 from scipy.special import erf, softmax
 
 from hub_modules.load import load_module
@@ -29,13 +30,6 @@ BERT = {
     "num_heads": 2,
     "intermediate_width": 16,
     "max_positions": 12,
-}
-ELMO = {
-    "filters": [[1, 4], [2, 8]],
-    "character_width": 4,
-    "num_highway": 1,
-    "projection_width": 6,
-    "lstm_width": 10,
 }
 # Encoder, its configuration, the kind of adapters.
 ALL = {
