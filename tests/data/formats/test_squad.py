@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tf_adapt.data.formats import Answers, read_squad
+from tf_adapt.data.formats.squad import read_questions_to_ask
 from tf_adapt.errors import DataError
 
 CONTEXT = "Zoë 😀 moved to Paris in 1990."
@@ -35,6 +36,35 @@ def test_questions_with_their_contexts_and_answers(tmp_path):
     assert second.label == Answers(("1990", "in 1990"), (24, 21))
     assert third.label == Answers()
     assert [one.label for one in read_squad(path, labelled=False)] == [None] * 3
+
+
+SENTENCES = [
+    "In 1990 Zoë (b. in Oslo) moved to St. Gallen for 3.5 years.",
+    'She asked: "Why not?"',
+    "Nobody answered",
+    "42 of them were out.",
+]
+
+
+@pytest.mark.parametrize(
+    "answer, expected",
+    [
+        ("3.5 years", SENTENCES[0].partition("St. ")[2]),
+        ("In 1990", SENTENCES[0].partition(" Gallen")[0]),
+        ("St. Gallen", SENTENCES[0]),
+        ("Why", SENTENCES[1]),
+        ("Nobody", SENTENCES[2]),
+        ("out.", SENTENCES[3]),
+        ('not?" Nobody', " ".join(SENTENCES[1:3])),
+    ],
+)
+def test_a_question_to_ask_has_the_sentences_of_its_answer(tmp_path, answer, expected):
+    """A dot before a capital letter ends a sentence, in a name too; the answer is always whole."""
+    context = "{} {} {}\n{}".format(*SENTENCES)
+    one = question(text=" Where? ", answers=[(answer, context.index(answer))])
+    record = read_questions_to_ask(written(tmp_path, content(one, context=context)))[0]
+    assert (record.text_a, record.label) == (f"{answer}\n{expected}", "Where?")
+    assert (record.text_b, record.group) == (None, context)
 
 
 def test_version_1_has_no_key_for_no_answer(tmp_path):

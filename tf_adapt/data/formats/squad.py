@@ -5,6 +5,7 @@ Source: Rajpurkar et al. 2016; Rajpurkar, Jia and Liang 2018 (questions without 
 
 import json
 import math
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from tf_adapt.data.formats.text import StandardInput, no_examples, read_lines
 from tf_adapt.data.stored.sequences import stored
 from tf_adapt.errors import DataError
 
+# A sentence ends at a mark behind which a blank and no small letter stand, or with its line.
+_SENTENCE_ENDS = re.compile(r"""[.!?]["'”’)\]]*\s+(?![a-z\s])|\n+""")
 _TYPES = {str: "a text", int: "a whole number", list: "a list", dict: "an object", bool: "a truth"}
 
 
@@ -62,12 +65,14 @@ def read_questions_to_ask(
     path: str | Path | StandardInput, labelled: bool = True, memory_mb: float = math.inf
 ) -> Sequence[Record]:
     """The questions of a file as what is to be written: `text_a` is the first answer and, on
-    another line, the context, `label` the question, without blanks around it.
+    another line, the sentence that holds it, `label` the question, without blanks around it.
 
     Questions about one context are one group.
 
     Raises:
         DataError: as `read_squad`; a question has no answer.
+
+    Source: Du, Shao and Cardie 2017, "Learning to Ask", section 4.1 (sentences of SQuAD).
     """
     records = []
     for record in read_squad(path):
@@ -76,10 +81,18 @@ def read_questions_to_ask(
                 f"{record.where}: expected an answer to ask for, got is_impossible: true; take "
                 "these questions out"
             )
-        source = f"{record.label.texts[0]}\n{record.text_b}"
+        answer, start = record.label.texts[0], record.label.starts[0]
+        source = f"{answer}\n{_sentence(record.text_b, start, start + len(answer))}"
         question = record.text_a.strip() if labelled else None
         records.append(Record(source, None, question, record.where, group=record.text_b))
     return stored(records, memory_mb)
+
+
+def _sentence(context: str, start: int, end: int) -> str:
+    """The sentence, or sentences, from whose beginning to whose end the characters lie."""
+    ends = [0, *(found.end() for found in _SENTENCE_ENDS.finditer(context)), len(context)]
+    first = max(place for place in ends if place <= start)
+    return context[first : min(place for place in ends if place >= end)].strip()
 
 
 def _content(path: str | Path | StandardInput) -> dict:
