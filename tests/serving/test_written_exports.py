@@ -194,6 +194,16 @@ def test_no_more_tokens_than_positions(program):
         program["writer"].signatures["generate"](**given)
 
 
+def test_a_call_of_no_rows(program):
+    none = tf.zeros([0, 1], tf.string)
+    given = {"dialog": {"persona": none, "history": none}, "writer": {"text": none[:, 0]}}
+    for name, rows in given.items():
+        signatures = program[name].signatures
+        settings = {key: tf.constant(value) for key, value in SETTINGS.items()}
+        answers = signatures["serving_default"](**rows), signatures["generate"](**rows, **settings)
+        assert [tuple(text.shape) for one in answers for text in one.values()] == [(0,), (0,)]
+
+
 @pytest.fixture(scope="module")
 def served(folders):
     with running(server_of({name: folder.parent for name, folder in folders.items()})) as found:

@@ -33,6 +33,7 @@ from tf_adapt.serving.exports.export_parts import (
 )
 from tf_adapt.serving.exports.kinds import KINDS
 from tf_adapt.serving.exports.model_card import CARD, plain_card
+from tf_adapt.serving.exports.written import one_row_at_least
 from tf_adapt.serving.kinds import KINDS as ANSWERS
 from tf_adapt.tasks.task import Task
 
@@ -272,12 +273,14 @@ class ModelFromText:
         signatures."""
 
         def write(texts: list, settings: dict) -> tf.Tensor:
-            begin = KINDS[self.task.kind].begin
-            return self.called(
+            begin, rows = KINDS[self.task.kind].begin, tf.shape(texts[0])[0]
+            texts = [one_row_at_least(column) for column in texts]
+            answers = self.called(
                 lambda model: written_texts(
                     model, model.read(begin(model, texts, self.limits, settings["new"])), **settings
                 )
             )
+            return answers[:rows]
 
         return tf.function(write, autograph=False)
 

@@ -38,6 +38,15 @@ def signatures(model: Any, texts_of: Callable, specs: dict, output: str) -> dict
     return {GENERATE: tf.function(answer, input_signature=given, autograph=False)}
 
 
+def one_row_at_least(column: tf.Tensor) -> tf.Tensor:
+    """A column of texts, or a row of one text in place of none: what decodes needs a row.
+
+    Shapes: `[batch, …] string` → the same, or `[1, …]`.
+    """
+    row = tf.fill(tf.concat([[1], tf.ones_like(tf.shape(column)[1:])], axis=0), "a")
+    return tf.cond(tf.shape(column)[0] > 0, lambda: column, lambda: row)
+
+
 def _named(settings: Iterable[tf.Tensor]) -> dict[str, tf.Tensor]:
     """Settings by the names of `written_texts`."""
     return dict(zip(("new", "temperature", "seed"), settings, strict=True))
