@@ -134,6 +134,7 @@ OVERRIDES = [
     ("training.strategy=multi_worker", None),
     ("data.source=files", r"data\.data_dir: expected the folder"),
     ("data.dataset=mrcp", r"expected one of .*mrpc.*did you mean mrpc\?"),
+    ("data.dataset=sst2_phrases", r"expected 'sst2', as 'sst2_phrases' is called now"),
     ("training", "expected KEY=VALUE"),
     ("encoder.handle.x=1", "handle is a value, not a section"),
     ("learning_rate=1.0", r"did you mean training\.learning_rate\?"),

@@ -158,7 +158,7 @@ def test_split_descriptions():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("mprc", "train"), "dataset: expected one of conll2003, .*did you mean 'mrpc'"),
+        (("mprc", "train"), "dataset: expected one of conll2003, .*did you mean mrpc"),
         (("mrpc", "validation"), "split: expected one of train, dev, test, got 'validation'"),
         (("mrpc", "train", "web"), "source: expected one of files, tfds, sample, got 'web'"),
         (("mrpc", "train", "sample"), "source: expected files or tfds for mrpc, got 'sample'"),

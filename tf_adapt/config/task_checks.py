@@ -14,9 +14,9 @@ from tf_adapt.config.sections import Config
 from tf_adapt.config.signal_checks import signal_problems
 from tf_adapt.config.signal_sections import SliceConfig
 from tf_adapt.data import kinds as files
-from tf_adapt.data.catalogue import DATASETS
+from tf_adapt.data.catalogue import DATASETS, no_such_dataset
 from tf_adapt.data.slices import words_of
-from tf_adapt.printing.words import alternatives, did_you_mean
+from tf_adapt.printing.words import alternatives
 from tf_adapt.tasks.kinds import labelled_kinds
 
 Found = Iterator[tuple[KeyPath, str]]
@@ -87,16 +87,9 @@ def _data_problems(config: Config) -> Found:
     if not isinstance(data, DatasetConfig):
         return
     if data.dataset not in DATASETS:
-        yield (
-            ("data", "dataset"),
-            f"expected one of {', '.join(sorted(DATASETS))}, got "
-            f"{data.dataset!r}{did_you_mean(data.dataset, DATASETS)}"
-            + (
-                "; others of TensorFlow Datasets: name, kind, columns"
-                if data.source == "tfds"
-                else ""
-            ),
-        )
+        others = "; others of TensorFlow Datasets: name, kind, columns"
+        hint = others if data.source == "tfds" else ""
+        yield ("data", "dataset"), no_such_dataset(data.dataset) + hint
     if data.source == "files" and data.data_dir is None:
         yield (
             ("data", "data_dir"),

@@ -12,6 +12,7 @@ from pathlib import Path
 from tf_adapt.data import formats
 from tf_adapt.data.formats.dialogues import read_dialogue_objects
 from tf_adapt.data.labels import scheme_tags
+from tf_adapt.printing.words import did_you_mean
 
 SAMPLE_FOLDER = Path(__file__).parent / "sample"
 
@@ -271,3 +272,12 @@ DATASETS: dict[str, DatasetInfo] = {
         folder=SAMPLE_FOLDER / "tagging",
     ),
 }
+# Names of earlier versions.
+RENAMED = {"sst2_phrases": "sst2"}
+
+
+def no_such_dataset(name: str) -> str:
+    """What was expected in place of a name that `DATASETS` lacks."""
+    if name in RENAMED:
+        return f"expected {RENAMED[name]!r}, as {name!r} is called now"
+    return f"expected one of {', '.join(DATASETS)}, got {name!r}{did_you_mean(str(name), DATASETS)}"

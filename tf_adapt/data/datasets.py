@@ -8,11 +8,10 @@ import hashlib
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from tf_adapt.data.catalogue import DATASETS, DatasetInfo
+from tf_adapt.data.catalogue import DATASETS, DatasetInfo, no_such_dataset
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.formats.text import KnownLines, lines_of
 from tf_adapt.data.kinds import KINDS
@@ -26,7 +25,6 @@ SPLITS = ("train", "dev", "test")
 SOURCES = ("files", "tfds", "sample")
 DEV_PERCENT = 10
 DEV_SEED = 13
-RENAMED = {"sst2_phrases": "sst2"}
 _log = logging.getLogger(__name__)
 
 __all__ = [
@@ -179,12 +177,8 @@ def dataset_info(name: str) -> DatasetInfo:
     Raises:
         ConfigError: no such dataset.
     """
-    if name in RENAMED:
-        raise ConfigError(f"dataset: expected {RENAMED[name]!r}, as {name!r} is called now")
     if name not in DATASETS:
-        nearest = get_close_matches(str(name), DATASETS, n=1)
-        hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-        raise ConfigError(f"dataset: expected one of {', '.join(DATASETS)}, got {name!r}{hint}")
+        raise ConfigError(f"dataset: {no_such_dataset(name)}")
     return DATASETS[name]
 
 
