@@ -18,6 +18,10 @@ from tf_adapt.statistics.relation import AHEAD, ALIKE, BEHIND, OPEN, relation
 
 Contents = dict[str, Content]
 NOTHING = "None is published yet."
+PICTURE = """![Tuned minus frozen, in points, by encoder and data set](images/what_we_found.svg)
+
+A line is a data set: the score of 🔥 tuning everything minus that of ❄ freezing, with its \
+interval. Red: tuning is decided ahead; blue: freezing is; grey: nothing is decided."""
 _EMPTY = ("", words.NOTHING)
 
 
@@ -191,8 +195,13 @@ def _advice(better: str | None) -> str:
     return f"{SYMBOLS[better]} {better}" if better in SYMBOLS else better
 
 
+def picture_block(contents: Contents, prefix: str) -> str:
+    """The picture of 🔥 − ❄, and how it is read."""
+    return PICTURE if tuned_effects(contents, prefix) else NOTHING
+
+
 def tuned_effects(contents: Contents, prefix: str) -> list[Effect]:
-    """🔥 − ❄ of each encoder on each data set, for the figure."""
+    """🔥 − ❄ of each encoder on each data set, for the picture."""
     _, effects = effects_of(beginning(contents, prefix))
     first = [e for e in effects if e.a.split(" ")[0] == FROZEN and e.b.split(" ")[0] == TUNED]
     return sorted(first, key=lambda one: (one.encoder, order(one.a), order(one.b)))
@@ -213,4 +222,5 @@ BLOCKS: dict[str, Callable[[Contents, str], str]] = {
     "layout": layout_block,
     "pooled": pooled_block,
     "guidelines": guidelines_block,
+    "picture": picture_block,
 }

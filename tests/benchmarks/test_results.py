@@ -220,6 +220,7 @@ def test_pages_of_several_comparisons(finished, tmp_path):
             ("layout", "table2"),
             ("pooled", "table2"),
             ("guidelines", "table2"),
+            ("picture", "table2"),
             ("frozen_tuned", "all"),
         ]
     )
@@ -231,7 +232,9 @@ def test_pages_of_several_comparisons(finished, tmp_path):
     assert "−20.0 (" in text and ", decided |" in text
     assert "| ❄ feature_extraction | 60.0 ± 0.0" in text and "not pooled" in text
     assert "| bert_small | accuracy | 60.0 ± 0.0 | 80.0 ± 0.0 | 🔥 | 3 | `configs/small" in text
-    assert figure(contents) != figure({})
+    assert "what_we_found.svg" in text and figure(contents) != figure({})
+    nothing = made("<!-- made: picture table2 -->\n<!-- /made -->", {}, "page")
+    assert "None is published yet." in nothing and "svg" not in nothing
     for wrong in ("comparison other", "table table2"):
         with pytest.raises(ConfigError, match=f"page: `made: {wrong}`: expected one of comparis"):
             made(f"<!-- made: {wrong} -->\n<!-- /made -->", contents, "page")
