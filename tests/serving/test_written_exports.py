@@ -76,7 +76,7 @@ def dialog(tiny_causal):
 @pytest.fixture(scope="module")
 def writer(tiny_bert, tiny_causal):
     encoder = EncoderDecoder(tiny_bert, decoder=ta.HubEncoder(tiny_causal))
-    model = build_encoder_decoder(ta.Task("text_generation"), encoder, "lora")
+    model = build_encoder_decoder(ta.Task("text_generation"), encoder, "lora", beams=2)
     return shuffled(model, model.head.weights)
 
 

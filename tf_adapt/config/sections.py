@@ -139,6 +139,10 @@ class GenerationConfig(Section):
     """Weight of the decoder's loss as a language model, which does not see the source."""
     multi_layer_attention: bool = Field(False, description="true or false")
     """Read the states of the encoder's first layer beside those of its top."""
+    beams: int = whole(1, 100, default=1)
+    """Beams of the search for the written text; 1: greedy, without a search."""
+    length_penalty: float = Field(1.0, ge=-10, le=10, description="a number from -10 to 10")
+    """Power of its length by which a text's log probability is divided in the search."""
 
 
 # Keys of a config with several tasks alone.

@@ -9,6 +9,7 @@ import tf_adapt as ta
 from tf_adapt.data.batches import prepare
 from tf_adapt.encoder.encoder_decoder import EncoderDecoder
 from tf_adapt.errors import ConfigError, DataError
+from tf_adapt.generation.generator import TokenGenerator
 from tf_adapt.models.text_generation.encoder_decoder_model import build_encoder_decoder
 
 TASK = ta.Task("text_generation")
@@ -124,6 +125,24 @@ def test_the_written_text_is_the_greedy_one(make):
             ids.append(int(tf.argmax(model.decoder.logits(states[:, -1]), axis=-1)[0]))
         written = model.encoder.decoder.preprocessor.detokenize(tf.constant([ids[1:]]))
         assert text.decode() == written.numpy()[0].decode(errors="replace").strip()
+
+
+def test_with_beams_the_written_text_is_the_best_that_is_found(make, tmp_path):
+    model = make(beams=3, length_penalty=0.5)
+    given = inputs_of(model)["a"]
+    source = {name: given[name] for name in given if name.startswith("input")}
+    write = TokenGenerator(model, lambda inputs: model.begun(model.read(inputs)))
+    tokens = write(source, [model.end], ta.Decoding(40, beams=3, length_penalty=0.5))
+    expected = [
+        text.decode(errors="replace").strip()
+        for text in model.encoder.decoder.preprocessor.detokenize(tokens).numpy()
+    ]
+    model.save(tmp_path / "model.keras")
+    for one in (model, keras.saving.load_model(tmp_path / "model.keras")):
+        found = one.predictions(inputs_of(model))["text"].numpy().tolist()
+        assert [text.decode() for text in found] == expected
+    greedy = make().predictions(inputs_of(model))["text"].numpy().tolist()
+    assert [text.decode() for text in greedy] != expected
 
 
 def test_the_first_layer_of_one_is_no_other_than_the_top(tiny_causal, tmp_path):

@@ -54,6 +54,8 @@ class DialogModel(AdaptedModel):
     candidate.
     """
 
+    beams, length_penalty = 1, 1.0  # of a reply: greedy
+
     def call(self, inputs, training=None):
         given = inputs["a"]
         return self._scored(self.read(given, training), given[REPLIES], training)

@@ -28,13 +28,15 @@ def build_encoder_decoder(
     label_smoothing: float = 0.0,
     language_model_weight: float = 0.0,
     multi_layer_attention: bool = False,
+    beams: int = 1,
+    length_penalty: float = 1.0,
 ) -> "EncoderDecoderModel":
     """An encoder and a decoder with new cross-attention, ready for `compile`.
 
     With `feature_extraction` both pretrained parts are frozen, and the cross-attention is trained.
 
     Args:
-        label_smoothing, language_model_weight: see `EncoderDecoderModel`.
+        label_smoothing, language_model_weight, beams, length_penalty: see `EncoderDecoderModel`.
         multi_layer_attention: see `CrossAttentions`.
 
     Raises:
@@ -78,6 +80,8 @@ def build_encoder_decoder(
         adaptation=adaptation,
         label_smoothing=label_smoothing,
         language_model_weight=language_model_weight,
+        beams=beams,
+        length_penalty=length_penalty,
     )
 
 
@@ -96,12 +100,23 @@ class EncoderDecoderModel(AdaptedModel):
     Args:
         label_smoothing: ε, from 0 to below 1.
         language_model_weight: w, at least 0.
+        beams, length_penalty: of the search for the written text, as of `Decoding`; 1 beam: greedy.
 
     Source: Rothe et al. 2020; w: Ramachandran et al. 2017, section 2.2 (there 1, and a second
     language model of the source); ε: Szegedy et al. 2016.
     """
 
-    def __init__(self, *args, label_smoothing=0.0, language_model_weight=0.0, **kwargs):
+    def __init__(
+        self,
+        *args,
+        label_smoothing=0.0,
+        language_model_weight=0.0,
+        beams=1,
+        length_penalty=1.0,
+        **kwargs,
+    ):
+        self.beams = beams
+        self.length_penalty = length_penalty
         # Before the parent's constructor, which calls the model.
         self.label_smoothing = label_smoothing
         self.language_model_weight = language_model_weight
@@ -112,7 +127,7 @@ class EncoderDecoderModel(AdaptedModel):
         return self._scored(self.read(given, training), given, training)
 
     def predictions(self, inputs) -> dict:
-        """In inference mode the greedy text about each source, and of the target the summed loss
+        """In inference mode the best text about each source, and of the target the summed loss
         and the number of tokens, each `[batch]`; the source is read once."""
         memory = self.read(inputs["a"])
         outputs = self._scored(memory, inputs["a"])
@@ -184,4 +199,6 @@ class EncoderDecoderModel(AdaptedModel):
         return super().get_config() | {
             "label_smoothing": self.label_smoothing,
             "language_model_weight": self.language_model_weight,
+            "beams": self.beams,
+            "length_penalty": self.length_penalty,
         }
