@@ -69,6 +69,9 @@ class AtOnce:
     def choice(self, waiting):
         return waiting[0]
 
+    def adopt(self, runs):
+        pass
+
     def start(self, run):
         finished_runs.finish(run.folder)
         run.log.write_text("done\n")
@@ -92,6 +95,14 @@ def test_an_end_before_the_last_run_stops_what_is_at_work(outcomes_of):
     running.run_all(outcomes, executor, Silent(lambda: None), lambda: outcomes.counts()[0] == 2)
     assert stopped == [(2, 4)]
     running.run_all(outcomes, executor, Silent(lambda: None), lambda: False)
+    assert outcomes.counts() == (4, 4)
+
+
+def test_a_run_of_an_earlier_comparison_is_adopted_though_it_holds_its_folder(outcomes_of):
+    outcomes, executor = outcomes_of(), AtOnce()
+    executor.adopt = lambda runs: executor.start(runs[0])
+    with run_folder.locked(next(outcomes.waiting()).folder):
+        running.run_all(outcomes, executor, Silent(lambda: None))
     assert outcomes.counts() == (4, 4)
 
 

@@ -2,7 +2,8 @@
 
 `install(folder)` puts them into a folder for `PATH`. A job runs its script in a session of its own,
 in which signals reach all processes, as in a step of Slurm; `scancel` and `scontrol requeue` end it
-by SIGTERM and, a moment later, SIGKILL. `lose` ends a job as a node that dies does.
+by the signals of Slurm 22.05: SIGTERM, SIGCONT, SIGTERM and, later, SIGKILL. `lose` ends a job as a
+node that dies does.
 """
 
 import contextlib
@@ -17,6 +18,7 @@ from pathlib import Path
 
 COMMANDS = ("sbatch", "scancel", "scontrol", "squeue", "srun")
 KILL_SECONDS = 20.0
+END = (signal.SIGTERM, signal.SIGCONT, signal.SIGTERM)  # 10 ms from one to the next
 
 
 def install(folder: Path) -> Path:
@@ -144,7 +146,9 @@ def _end(entry: Path, before: str) -> None:
     if before in ("", "0"):
         entry.unlink(missing_ok=True)
         return
-    _signal(entry, signal.SIGTERM)
+    for number in END:
+        _signal(entry, number)
+        time.sleep(0.01)
     deadline = time.monotonic() + KILL_SECONDS
     while _content(entry) == before and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -35,9 +35,10 @@ class Interruption:
             signal.signal(number, handler)
 
     def receive(self, number: int, frame) -> None:
-        """Signal handler: acts immediately if nothing is unsaved, or at the second signal."""
-        if self.unsaved and self.requested is None:
-            self.requested = number
+        """Signal handler: acts immediately if nothing is unsaved, or at a second Ctrl-C. A second
+        SIGTERM asks for the same: Slurm sends two."""
+        if self.unsaved and not (number == signal.SIGINT and self.requested is not None):
+            self.requested = self.requested or number
         else:
             leave(number)
 

@@ -78,6 +78,21 @@ def test_a_job_that_is_lost_is_submitted_again_not_for_ever(cluster, tmp_path, m
             made.ended(lambda run: False)
 
 
+def test_a_job_that_is_lost_after_it_saved_is_counted_anew(cluster, tmp_path, monkeypatch):
+    """As where others go first, and Slurm waits for it to end."""
+    monkeypatch.setattr(slurm, "LOST_SECONDS", 0.0)
+    made, run = executor(tmp_path), Command(tmp_path / "run")
+    made.start(run)
+    for number in range(1, 2 * slurm.MOST_LOST):
+        made.flush()
+        (run.folder / "checkpoint" / f"checkpoint_{number:06}").mkdir(parents=True)
+        fake_slurm.lose(cluster, f"{number}")
+        while made.jobs:
+            assert made.ended(lambda run: False) == []
+    made.flush()
+    assert all_ended(made) == [(run, 0)]
+
+
 def test_a_queue_that_does_not_answer_loses_nothing(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(slurm, "LOST_SECONDS", 0.0)
     made, run = executor(tmp_path), Command(tmp_path / "run")
@@ -92,10 +107,12 @@ def test_a_job_of_an_earlier_comparison_is_waited_for(cluster, tmp_path):
     first.start(run)
     first.flush()
     second = executor(tmp_path)  # the first one was killed
-    second.start(run)
+    second.adopt([run])
     assert [job.number for job in second.jobs] == ["1"]
     assert all_ended(second) == [(run, 0)]
     third = executor(tmp_path)  # the run did not finish: it is submitted again
+    third.adopt([run])
+    assert not third.running
     third.start(run)
     third.flush()
     assert [job.number for job in third.jobs] == ["2"]
@@ -113,6 +130,9 @@ def test_what_is_refused(cluster, tmp_path, monkeypatch):
         executor(tmp_path, time="1:00")
     with pytest.raises(ConfigError, match="time: expected the minutes .* got none"):
         SlurmExecutor({"partition": "main"}, 2, None, 1, tmp_path)
+    with pytest.raises(ConfigError, match="time: expected at least 4 minutes, got 3: .*=90 sec"):
+        executor(tmp_path, time=3)
+    assert executor(tmp_path, time=3, signal_delay_s=60)
     with pytest.raises(ConfigError, match="cpus_per_task: .* got 8; set compare.threads"):
         executor(tmp_path, cpus_per_task=8)
     with pytest.raises(ConfigError, match="stderr_to_stdout: expected no such option"):

@@ -80,6 +80,9 @@ class Executor(Protocol):
     def choice(self, waiting: Sequence[CellRun]) -> CellRun:
         """The one that it would start next."""
 
+    def adopt(self, runs: Sequence[CellRun]) -> None:
+        """Takes those of the runs that it executes already, for an earlier comparison."""
+
     def start(self, run: CellRun) -> None:
         """Takes a run, which begins at the latest with `flush`."""
 

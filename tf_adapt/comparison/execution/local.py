@@ -66,6 +66,9 @@ class LocalExecutor:
         busy = {worker.run.cell.name for worker in self.at_work}
         return next((run for run in waiting if run.cell.name not in busy), waiting[0])
 
+    def adopt(self, runs: Sequence[CellRun]) -> None:
+        """None: runs end with the comparison."""
+
     def start(self, run: CellRun) -> None:
         """Hands a run to the idle worker of its cell, else to a new one."""
         worker = next((idle for idle in self.idle if idle.run.cell.name == run.cell.name), None)

@@ -36,6 +36,7 @@ def run_all(
         KeyboardInterrupt, SystemExit: after a signal, once the runs have saved their state.
     """
     try:
+        executor.adopt(list(outcomes.waiting()))
         while True:
             _hand_over(outcomes, executor, display)
             if not executor.running and next(outcomes.waiting(), None) is None:

@@ -8,6 +8,7 @@ again waits for the jobs that are still there: `RUN.slurm` has its number, `RUN.
 
 import getpass
 import json
+import math
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +27,9 @@ from tf_adapt.printing.words import did_you_mean
 # A job that is in no queue and has left no exit code so long is lost: files appear late on a file
 # system that is shared.
 LOST_SECONDS = 60.0
-MOST_LOST = 3  # times a run is submitted again
+MOST_LOST = 3  # times a run is submitted again that has saved nothing since
+# Slurm says that a job's time is over up to a minute earlier than asked; a run begins in another.
+EARLY_SECONDS, BEGINNING_SECONDS = 60, 60
 # A run may reach its time limit so often: it goes on from its checkpoint each time.
 MOST_TIMEOUTS = 100
 # Options that we set, and what to do in their place.
@@ -73,7 +76,7 @@ class SlurmExecutor:
 
     Raises:
         ConfigError: submitit or Slurm is not there; an option that there is not, that is ours or
-            of another type; there is no time.
+            of another type; there is no time, or too little.
     """
 
     poll_seconds = 5.0
@@ -99,7 +102,7 @@ class SlurmExecutor:
         self.jobs: list[Job] = []
         self.collected: list[CellRun] = []
         self.late = LateResults()
-        self.lost: dict[Path, int] = {}
+        self.lost: dict[Path, tuple[set[str], int]] = {}
 
     @property
     def running(self) -> list[CellRun]:
@@ -115,13 +118,19 @@ class SlurmExecutor:
         """The first."""
         return waiting[0]
 
+    def adopt(self, runs: Sequence[CellRun]) -> None:
+        """Waits for the jobs of an earlier comparison."""
+        found = [
+            Job(run, number)
+            for run in {run.folder: run for run in runs}.values()
+            if _read(_exit_file(run)) is None and (number := _read(_job_file(run))) is not None
+        ]
+        queue = _queue() if found else None
+        self.jobs += [job for job in found if queue is None or job.number in queue]
+
     def start(self, run: CellRun) -> None:
-        """Waits for the job of an earlier comparison, or collects the run for the next array."""
-        number = _read(_job_file(run))
-        if number is not None and _read(_exit_file(run)) is None and _may_be_queued(number):
-            self.jobs.append(Job(run, number))
-        else:
-            self.collected.append(run)
+        """Collects the run for the next array."""
+        self.collected.append(run)
 
     def flush(self) -> None:
         """Submits what was collected, as an array."""
@@ -189,11 +198,14 @@ class SlurmExecutor:
         return time.monotonic() - job.gone_since > LOST_SECONDS
 
     def _again(self, run: CellRun) -> None:
-        times = self.lost[run.folder] = self.lost.get(run.folder, 0) + 1
+        saved = {path.name for path in (run.folder / "checkpoint").glob("*")}
+        before, times = self.lost.get(run.folder, (saved, 0))
+        times = times + 1 if saved == before else 1
+        self.lost[run.folder] = saved, times
         if times > MOST_LOST:
             raise TrainingError(
-                f"run {run.folder}: its job was lost {times} times; see {run.out / 'slurm'} and "
-                f"{run.log}"
+                f"run {run.folder}: its job was lost {times} times, with nothing saved; see "
+                f"{run.out / 'slurm'} and {run.log}"
             )
         self.collected.append(run)
 
@@ -226,6 +238,13 @@ def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
             "--slurm: time: expected the minutes that a job may take, such as time=120, got none; "
             "a run that takes longer goes on in the next"
         )
+    delay = options.get("signal_delay_s", known["signal_delay_s"])
+    shortest = math.ceil((delay + EARLY_SECONDS + BEGINNING_SECONDS) / 60)
+    if options["time"] < shortest:
+        raise ConfigError(
+            f"--slurm: time: expected at least {shortest} minutes, got {options['time']}: a run "
+            f"saves its state signal_delay_s={delay} seconds before the end, and gets nowhere"
+        )
     return dict(options)
 
 
@@ -237,11 +256,6 @@ def _queue() -> set[str] | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return set(done.stdout.split()) if done.returncode == 0 else None
-
-
-def _may_be_queued(number: str) -> bool:
-    queue = _queue()
-    return queue is None or number in queue
 
 
 def _written_call(run: CellRun, threads: int, cache: Path) -> Path:
