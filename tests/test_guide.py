@@ -24,7 +24,12 @@ from tf_adapt.config.reading import config_from
 
 DOCS = Path(__file__).parent.parent / "docs"
 README = DOCS.parent / "README.md"
-PAGES = {path.stem: path.read_text("utf-8") for path in [*sorted(DOCS.glob("*.md")), README]}
+PAGES = {
+    path.relative_to(DOCS.parent).with_suffix("").as_posix().removeprefix("docs/"): path.read_text(
+        "utf-8"
+    )
+    for path in [*sorted(DOCS.rglob("*.md")), README]
+}
 # Blocks below a line `<!-- not run: REASON -->`, by page: how many for which reason.
 NOT_RUN = {
     "coming_from": {"needs network": 1},
