@@ -6,8 +6,10 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
+import yaml
 from commands import Command
 from report_times import without_times
 
@@ -39,6 +41,13 @@ def cluster():
 
 def executor(cluster, tmp_path, **options) -> RayExecutor:
     return executor_for(Resources(cluster=cluster.address, **options), 1, 1, {None}, tmp_path)
+
+
+def test_the_cluster_file_of_the_guide_is_one_of_ray():
+    from ray.autoscaler._private.util import prepare_config, validate_config
+
+    path = Path(__file__).parents[3] / "examples" / "cluster" / "aws.yaml"
+    validate_config(prepare_config(yaml.safe_load(path.read_text("utf-8"))))
 
 
 def all_ended(made: RayExecutor, seconds=120) -> list:
