@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -164,15 +165,18 @@ def mutants_of(path: Path) -> list[Mutant]:
     return found
 
 
-def sample() -> list[Mutant]:
-    """The same mutants as long as the code of the parts stays as it is."""
+def sample(known: Collection[str]) -> list[Mutant]:
+    """The known mutants of each part that are still there, and further ones by a seed in the place
+    of those whose code has changed."""
     chosen = []
     for patterns, count in PARTS.items():
         paths = [
             path for one in patterns.split() for path in sorted(ROOT.glob(f"tf_adapt/{one}.py"))
         ]
         found = [mutant for path in paths for mutant in mutants_of(path)]
-        chosen += random.Random(f"{SEED} {patterns}").sample(found, count)
+        kept = [mutant for mutant in found if mutant.name in known][:count]
+        others = [mutant for mutant in found if mutant.name not in known]
+        chosen += kept + random.Random(f"{SEED} {patterns}").sample(others, count - len(kept))
     return chosen
 
 
@@ -285,12 +289,15 @@ def main() -> None:
     import keras  # noqa: F401  # imported once, for all children
     import scipy.stats  # noqa: F401
 
-    results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    mutants = sample(known)
+    results = {one.name: known[one.name] for one in mutants if one.name in known}
     end = time.monotonic() + 60 * options.minutes
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
-        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".git", ".venv", "build"))
-        for mutant in sample():
+        ignored = shutil.ignore_patterns(".git", ".venv", "build")
+        shutil.copytree(ROOT, tree, symlinks=True, ignore=ignored)
+        for mutant in mutants:
             again = options.only and options.only in mutant.name
             if time.monotonic() > end or (mutant.name in results and not again):
                 continue
