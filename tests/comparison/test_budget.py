@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import tf_adapt as ta
 from tf_adapt.commands.main import cli
 from tf_adapt.comparison import comparing, written_report
-from tf_adapt.comparison.budget import screening
+from tf_adapt.comparison.budget import budgeted, screening
 from tf_adapt.comparison.budget.clock import Clock
 from tf_adapt.comparison.budget.costs import ENDING, MeasuredRun, Pace, ending_of, pace_of
 from tf_adapt.comparison.budget.planned import budget_lines, planned_budget
@@ -39,7 +39,6 @@ def test_what_takes_how_long_is_a_matter_of_epochs_and_examples():
     # What follows takes longer with more texts (simple models) and answers (tests).
     texts = {"train": range(10_000), "dev": range(1000), "test": range(5000)}
     assert ending_of(texts, 4) == pytest.approx(ENDING + 16_000 / 5000 + 20_000 / 5000)
-    assert Pace([run], 3.0, 2, 40.0).ending == 120
 
 
 @pytest.fixture
@@ -188,6 +187,17 @@ def test_what_ended_by_a_final_analysis_before_it_was_screened_has_no_screening(
         compared(killed_in=2)
     whole = compared(None, final=True)
     assert compared() == whole and whole.budget is None
+
+
+@pytest.mark.slow
+def test_where_others_work_too_the_end_takes_longer(compare, monkeypatch):
+    """On an idle machine there is time for a fourth cell."""
+    comparison, compared, ended, now, out = compare
+    monkeypatch.setattr(budgeted, "worked_seconds", lambda: now[0] / 20)
+    content = compared(36.0)
+    kept = json.loads((out / "comparison.json").read_text())["budget"]
+    assert kept["load"] == pytest.approx(20 * kept["processes"])
+    assert len(content.cells) == 3 and now[0] + kept["load"] * ENDING <= 60 * 36
 
 
 def test_late_in_the_first_rung_each_cell_has_one_run(compare):

@@ -71,6 +71,7 @@ class _Budget(Schema):
     seeds: int = Field(ge=0)
     seconds: float
     a_seed: float = 0.0
+    load: float = Field(1.0, ge=1)
 
 
 class _Record(Schema):
@@ -157,7 +158,7 @@ def _new_budget(comparison: Comparison) -> dict[str, Any] | None:
     if comparison.minutes is None:
         return None
     begun = {"minutes": comparison.minutes, "used": 0.0, "processes": 1, "rungs": []}
-    return begun | {"finalists": None, "seeds": 0, "seconds": 0.0, "a_seed": 0.0}
+    return begun | {"finalists": None, "seeds": 0, "seconds": 0.0, "a_seed": 0.0, "load": 1.0}
 
 
 def _check_budget(before: dict | None, comparison: Comparison, out: Path) -> None:

@@ -5,6 +5,7 @@ that was ended goes on. Screening scores decide which cells are scored, and noth
 TensorFlow.
 """
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -130,7 +131,11 @@ class Budgeted:
         def is_over() -> bool:
             return clock.tick() > end and not is_first
 
+        begun, before = clock.used, worked_seconds()
         processes = self.run(rung, is_over)
+        if worked := worked_seconds() - before:
+            at_once = min(processes, total - over)
+            self._change(load=max(1.0, at_once * (clock.used - begun) / worked))
         if is_first:
             # Resumed there may be fewer unfinished cells than processes.
             self._change(processes=max(processes, self.progress.processes))
@@ -223,7 +228,7 @@ class Budgeted:
             if record.ended is not None:
                 found.append((rung.measured(), record.ended - begun))
                 begun = record.ended
-        return pace_of(found, self.progress.processes, self.at_end)
+        return pace_of(found, self.progress.processes, self.at_end * self.progress.load)
 
     def _runs_of(self, cells: Iterable[str], seeds: int) -> dict[str, int]:
         return dict.fromkeys(cells, seeds * max(1, self.comparison.folds))
@@ -257,6 +262,12 @@ def screenings(comparison: Comparison, out: Path, available: int) -> list[Screen
         Screening(comparison, out, rung.rates, number, available)
         for number, rung in enumerate(rungs)
     ]
+
+
+def worked_seconds() -> float:
+    """The seconds of a processor of the processes that this one has started, and that ended."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def fewest_seeds(comparison: Comparison) -> int:

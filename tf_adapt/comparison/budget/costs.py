@@ -11,7 +11,7 @@ from tf_adapt.comparison.cell_results import SCORED_ON
 
 # Seconds from the last run to the end on an idle core: report and export; simple models, for each
 # example of the splits; tests, for each scored example and cell.
-ENDING, PER_EXAMPLE, PER_ANSWER = 30.0, 2e-4, 2e-4
+ENDING, PER_EXAMPLE, PER_ANSWER = 20.0, 2e-4, 2e-4
 
 
 def ending_of(examples: Mapping[str, Sequence], cells: int) -> float:
@@ -55,13 +55,13 @@ class Pace:
         runs: those of its last rung; of cells that had none, of the rung before.
         slowness: seconds on the clock with one process, by seconds that the runs say.
         processes: at a time.
-        at_end: as `ending_of`.
+        ending: seconds from the last run to the end.
     """
 
     runs: Sequence[MeasuredRun]
     slowness: float
     processes: int
-    at_end: float = ENDING
+    ending: float = ENDING
 
     def seconds(
         self,
@@ -80,11 +80,6 @@ class Pace:
         processes = max(1, min(self.processes, len(each)))
         return self.slowness * max(sum(each) / processes, max(each, default=0.0))
 
-    @property
-    def ending(self) -> float:
-        """Seconds from the last run to the end."""
-        return self.at_end * max(1.0, self.slowness)
-
     def of_run(self, name: str, epochs: float = 1.0, examples: float = 1.0) -> float:
         """Of a run of a cell; of one without a finished run as long as the longest."""
         own = [run.with_shares(epochs, examples) for run in self.runs if run.cell == name]
@@ -94,7 +89,7 @@ class Pace:
 
 
 def pace_of(
-    rungs: Sequence[tuple[Sequence[MeasuredRun], float]], processes: int, at_end: float = ENDING
+    rungs: Sequence[tuple[Sequence[MeasuredRun], float]], processes: int, ending: float = ENDING
 ) -> Pace:
     """The pace after some rungs, each with its finished runs and its seconds on the clock."""
     latest: dict[str, list[MeasuredRun]] = {}
@@ -103,4 +98,4 @@ def pace_of(
     said = sum(run.seconds["total"] for runs, _ in rungs for run in runs)
     clock = sum(seconds for _, seconds in rungs)
     slowness = max(1.0, clock * processes / said) if said else 1.0
-    return Pace([run for runs in latest.values() for run in runs], slowness, processes, at_end)
+    return Pace([run for runs in latest.values() for run in runs], slowness, processes, ending)

@@ -33,6 +33,7 @@ class Progress:
         seeds: how many are scored; 0: none yet.
         seconds: that were used when the last of them ended.
         a_seed: seconds that one more takes.
+        load: seconds on the clock by those of a processor, of a run of the last rung; from 1.
     """
 
     minutes: float
@@ -43,6 +44,7 @@ class Progress:
     seeds: int = 0
     seconds: float = 0.0
     a_seed: float = 0.0
+    load: float = 1.0
 
 
 def read_progress(out: Path) -> Progress | None:
