@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import finished_runs
 import pytest
@@ -33,8 +34,9 @@ def test_what_takes_how_long_is_a_matter_of_epochs_and_examples():
     assert run.with_shares() == 5 + 10 * 2 * 4 + 4 * 2
     assert run.with_shares(0.5, 0.25) == 19
     pace = pace_of([([run], 38.0)], 2)
-    assert pace.slowness == 4  # two processes for 38 seconds, of which the run says 19
-    assert pace.seconds({"a": 3, "b": 3}) == 4 * 3 * 93  # b is as slow as what is known
+    assert pace.slowness == 2  # 38 seconds, of which the run says 19; the other process is idle
+    assert pace.seconds({"a": 3, "b": 3}) == 2 * 3 * 93  # b is as slow as what is known
+    assert pace_of([([run, run, replace(run, cell="b")], 38.0)], 2).slowness == 1
     assert Pace([run], 1.0, 2).seconds({"a": 1}, {"a": (0.5, 0.5)}) == 5 + 20 + 4
     # What follows takes longer with more texts (simple models) and answers (tests).
     texts = {"train": range(10_000), "dev": range(1000), "test": range(5000)}
@@ -162,7 +164,8 @@ def test_a_killed_comparison_goes_on_with_the_time_that_is_left(compare):
     with pytest.raises(KeyboardInterrupt):
         compared(40.0, killed_in=30)
     content = compared(40.0)
-    assert (len(content.cells), len(content.seeds), content.look) == (3, 4, 2)
+    assert (len(content.cells), len(content.seeds), content.look) == (3, 5, 2)
+    assert now[0] + ENDING <= 40 * 60
 
 
 @pytest.mark.slow
@@ -191,13 +194,14 @@ def test_what_ended_by_a_final_analysis_before_it_was_screened_has_no_screening(
 
 @pytest.mark.slow
 def test_where_others_work_too_the_end_takes_longer(compare, monkeypatch):
-    """On an idle machine there is time for a fourth cell."""
+    """On an idle machine there is time for a second rung."""
     comparison, compared, ended, now, out = compare
+    monkeypatch.setattr(comparing, "executor_for", lambda *arguments: SimpleNamespace(room=2))
     monkeypatch.setattr(budgeted, "worked_seconds", lambda: now[0] / 20)
-    content = compared(36.0)
+    compared(36.0)
     kept = json.loads((out / "comparison.json").read_text())["budget"]
-    assert kept["load"] == pytest.approx(20 * kept["processes"])
-    assert len(content.cells) == 3 and now[0] + kept["load"] * ENDING <= 60 * 36
+    assert kept["load"] == 40 and now[0] + 40 * ENDING <= 60 * 36
+    assert len(kept["rungs"]) == 1
 
 
 def test_late_in_the_first_rung_each_cell_has_one_run(compare):

@@ -11,7 +11,7 @@ from tf_adapt.comparison.cell_results import SCORED_ON
 
 # Seconds from the last run to the end on an idle core: report and export; simple models, for each
 # example of the splits; tests, for each scored example and cell.
-ENDING, PER_EXAMPLE, PER_ANSWER = 20.0, 2e-4, 2e-4
+ENDING, PER_EXAMPLE, PER_ANSWER = 12.0, 2e-4, 2e-4
 
 
 def ending_of(examples: Mapping[str, Sequence], cells: int) -> float:
@@ -53,7 +53,7 @@ class Pace:
 
     Attributes:
         runs: those of its last rung; of cells that had none, of the rung before.
-        slowness: seconds on the clock with one process, by seconds that the runs say.
+        slowness: seconds on the clock by those that `seconds` would say; from 1.
         processes: at a time.
         ending: seconds from the last run to the end.
     """
@@ -77,8 +77,7 @@ class Pace:
             count * self.of_run(name, *shares.get(name, (1.0, 1.0)))
             for name, count in counts.items()
         ]
-        processes = max(1, min(self.processes, len(each)))
-        return self.slowness * max(sum(each) / processes, max(each, default=0.0))
+        return self.slowness * _side_by_side(each, self.processes)
 
     def of_run(self, name: str, epochs: float = 1.0, examples: float = 1.0) -> float:
         """Of a run of a cell; of one without a finished run as long as the longest."""
@@ -95,7 +94,20 @@ def pace_of(
     latest: dict[str, list[MeasuredRun]] = {}
     for runs, _ in rungs:
         latest |= {run.cell: [other for other in runs if other.cell == run.cell] for run in runs}
-    said = sum(run.seconds["total"] for runs, _ in rungs for run in runs)
+    said = sum(_side_by_side(_of_cells(runs), processes) for runs, _ in rungs)
     clock = sum(seconds for _, seconds in rungs)
-    slowness = max(1.0, clock * processes / said) if said else 1.0
+    slowness = max(1.0, clock / said) if said else 1.0
     return Pace([run for runs in latest.values() for run in runs], slowness, processes, ending)
+
+
+def _of_cells(runs: Sequence[MeasuredRun]) -> list[float]:
+    seconds: dict[str, float] = {}
+    for run in runs:
+        seconds[run.cell] = seconds.get(run.cell, 0.0) + run.seconds["total"]
+    return list(seconds.values())
+
+
+def _side_by_side(cells: Sequence[float], processes: int) -> float:
+    """The seconds of cells, each of which is in one process."""
+    at_once = max(1, min(processes, len(cells)))
+    return max(sum(cells) / at_once, max(cells, default=0.0))
