@@ -41,7 +41,7 @@ def _no_answer(answer: str) -> str:
 
 
 def _byte_counts(answer: list[int]) -> str:
-    return "bytes by their frequency in train, no text, a choice at random"
+    return "bytes by their frequency in train, random choice"
 
 
 _CLASSIFICATION, _REGRESSION = Row(_label), Row(_mean)

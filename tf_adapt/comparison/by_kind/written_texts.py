@@ -23,7 +23,7 @@ def byte_counts(splits: Splits) -> tuple[int, ...]:
 
 def byte_phrase(answer: Sequence[int]) -> str:
     """The phrase for these counts."""
-    return "no text, a choice at random, each byte as probable as it is frequent in train"
+    return "random choice, bytes by their frequency in train"
 
 
 def by_bytes(gold: str, counts: Sequence[int]) -> tuple[str, float, float]:
