@@ -139,8 +139,8 @@ def layout_block(contents: Contents, prefix: str) -> str:
 
 
 def pooled_block(contents: Contents, prefix: str) -> str:
-    """Every pair of adaptations of each encoder: pooled difference by family of metrics, where one
-    more data set is expected, for how many data sets one is decided ahead."""
+    """Every pair of adaptations of each encoder on several data sets: pooled difference by family
+    of metrics, where one more data set is expected, for how many data sets one is decided ahead."""
     _, effects = effects_of(beginning(contents, prefix))
     rows = [line for row in pooled(effects) for line in _pooled_rows(row)]
     if not rows:
@@ -160,11 +160,10 @@ def pooled_block(contents: Contents, prefix: str) -> str:
 def _pooled_rows(row: dict) -> list[list[str]]:
     rows = []
     for family, some in row["families"].items():
+        if some is None:  # one data set
+            continue
         difference = f"{_arm(row['b'])} − {_arm(row['a'])}"
         counts = f"{row['decided_for_b']}, {row['decided_for_a']} of {row['datasets']}"
-        if some is None:
-            rows.append([row["encoder"], difference, family, "1", "not pooled", "", counts])
-            continue
         estimate = f"{words.signed_points(some['estimate'])} ({words.interval(some['interval'])})"
         expected = words.interval(some["prediction"]) if some["prediction"] else ""
         count = str(some["datasets"] + some["identical"])

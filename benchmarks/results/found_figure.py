@@ -10,7 +10,7 @@ from tf_adapt.analysis.pooling.effects import Effect
 from tf_adapt.report.figures.drawing import BLUE, FAINT, RED, WIDTH, draw
 
 FIGURE = "docs/images/what_we_found.svg"
-PREFIX = "table2"
+PREFIX = "all"
 _ROW, _MARGIN = 0.26, 1.0  # inches
 
 

@@ -24,9 +24,12 @@ def _read(folder: Path) -> Content:
 
 
 def beginning(contents: dict[str, Content], prefix: str) -> dict[Path, Content]:
-    """Those whose names begin so, or `all`, by folder, as they are pooled."""
+    """Those whose names begin so, by folder, as they are pooled; with `all` each but those that
+    repeat another one: `sick_e_efficient_keras_hub` repeats `sick_e_efficient`."""
     return {
         HOME / name: one
         for name, one in contents.items()
-        if prefix == "all" or name.startswith(prefix)
+        if name.startswith(prefix)
+        or prefix == "all"
+        and not any(name.startswith(f"{other}_") for other in contents)
     }

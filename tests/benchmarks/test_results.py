@@ -230,9 +230,14 @@ def test_pages_of_several_comparisons(finished, tmp_path):
     ahead = f"+{-100 * pair.difference:.1f}"
     assert ahead == "+20.0" and text.count(ahead) >= 1
     assert "−20.0 (" in text and ", decided |" in text
-    assert "| ❄ feature_extraction | 60.0 ± 0.0" in text and "not pooled" in text
+    assert "| ❄ feature_extraction | 60.0 ± 0.0" in text
     assert "| bert_small | accuracy | 60.0 ± 0.0 | 80.0 ± 0.0 | 🔥 | 3 | `configs/small" in text
     assert "what_we_found.svg" in text and figure(contents) != figure({})
+    # What is on one data set is not pooled, and what repeats a comparison is not counted again.
+    assert "<!-- made: pooled table2 -->\n\nNone is published yet." in text
+    other = dict.fromkeys(["table2_mrpc", "table2_mrpc_again"], replace(content, dataset="mrpc"))
+    pooled = made("<!-- made: pooled all -->\n<!-- /made -->", contents | other, "page")
+    assert "− ❄ feature_extraction | accuracy | 2 | +20.0" in pooled
     nothing = made("<!-- made: picture table2 -->\n<!-- /made -->", {}, "page")
     assert "None is published yet." in nothing and "svg" not in nothing
     for wrong in ("comparison other", "table table2"):
