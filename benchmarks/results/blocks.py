@@ -20,8 +20,8 @@ Contents = dict[str, Content]
 NOTHING = "None is published yet."
 PICTURE = """![Tuned minus frozen, in points, by encoder and data set](images/what_we_found.svg)
 
-A line is a data set: the score of 🔥 tuning everything minus that of ❄ freezing, with its \
-interval. Red: tuning is decided ahead; blue: freezing is; grey: nothing is decided."""
+A line is a data set: the best score of 🔥 tuning everything minus the best of ❄ freezing, with \
+its interval. Red: tuning is decided ahead; blue: freezing is; grey: nothing is decided."""
 _EMPTY = ("", words.NOTHING)
 
 
@@ -200,10 +200,20 @@ def picture_block(contents: Contents, prefix: str) -> str:
 
 
 def tuned_effects(contents: Contents, prefix: str) -> list[Effect]:
-    """🔥 − ❄ of each encoder on each data set, for the picture."""
-    _, effects = effects_of(beginning(contents, prefix))
-    first = [e for e in effects if e.a.split(" ")[0] == FROZEN and e.b.split(" ")[0] == TUNED]
-    return sorted(first, key=lambda one: (one.encoder, order(one.a), order(one.b)))
+    """The best 🔥 − the best ❄ of each encoder on each data set, for the picture."""
+    scores, effects = effects_of(beginning(contents, prefix))
+    mean = {(one.dataset, one.encoder, one.arm): one.mean for one in scores}
+    best: dict[tuple[str, str], Effect] = {}
+    for effect in effects:
+        place = effect.encoder, effect.dataset
+        if (effect.a.split(" ")[0], effect.b.split(" ")[0]) == (FROZEN, TUNED):
+            best[place] = max(effect, best.get(place, effect), key=_score_of_both(mean))
+    return sorted(best.values(), key=lambda one: (one.encoder, order(one.a), order(one.b)))
+
+
+def _score_of_both(mean: dict[tuple[str, str, str], float]) -> Callable[[Effect], float]:
+    """Most where both adaptations are the best of their kind."""
+    return lambda one: sum(mean[one.dataset, one.encoder, arm] for arm in (one.a, one.b))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
