@@ -66,8 +66,11 @@ def test_every_notebook_is_tried():
     assert NOTEBOOKS.keys() == MADE.keys() | CELLS.keys()
 
 
+# The other one compares as this does; comparing a frame: comparison/test_compare_in_python.py.
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize(
+    "name", ["quick_start", pytest.param("your_own_dataframe", marks=pytest.mark.large)]
+)
 def test_a_notebook_runs(name, tmp_path):
     import nbclient
     import nbformat

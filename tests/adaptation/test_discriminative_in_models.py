@@ -130,7 +130,12 @@ def test_half_precision(policy):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("inner", "options"),
-    [(keras.optimizers.AdamW, {}), (keras.optimizers.Nadam, {"gradient_accumulation_steps": 3})],
+    [
+        (keras.optimizers.AdamW, {}),
+        pytest.param(
+            *(keras.optimizers.Nadam, {"gradient_accumulation_steps": 3}), marks=pytest.mark.large
+        ),
+    ],
 )
 def test_slots_of_frozen_layers_are_in_the_file(tmp_path, inner, options):
     """Keras builds a loaded optimizer over what trains then: here over all but layer_0."""

@@ -44,7 +44,7 @@ def converted(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.large
 def test_the_module_works_without_this_project(converted, tmp_path):
     command = [sys.executable, "-P", "-c", STRANGER]
     given = json.dumps([str(converted), TEXTS])

@@ -125,7 +125,11 @@ def test_a_name_of_a_hub_is_converted():
         ("tiny_mpnet", "pair_classification", "top_layers", {"layer_1", "pooler"}),
         ("tiny_causal", "pair_classification", "fine_tuning", CAUSAL),
         ("tiny_modern_bert", "classification", ta.lora(rank=2), {"layer_0_query_lora"}),
-        ("tiny_modern_bert", "classification", ta.adapters(size=3), {"embeddings", "final_norm"}),
+        pytest.param(
+            *("tiny_modern_bert", "classification", ta.adapters(size=3)),
+            {"embeddings", "final_norm"},
+            marks=pytest.mark.large,
+        ),
     ],
 )
 def test_adapted_exported_and_a_module_again(module, request, tmp_path, kind, adaptation, learning):

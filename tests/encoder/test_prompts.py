@@ -35,7 +35,7 @@ def test_it_is_put_before_each_text(handle, request):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pairs", ["joint", "separate"])
+@pytest.mark.parametrize("pairs", ["joint", pytest.param("separate", marks=pytest.mark.large)])
 def test_each_text_of_a_pair_has_its_own_in_a_model_and_its_export(pairs, tiny_bert, tmp_path):
     prompts = ["who : ", "the dog "]
     task = TASKS["pair_classification"]

@@ -189,8 +189,8 @@ def test_adversarial_embeddings_change_more_than_random_ones(calm):
     [
         (PAIRS, "adversarial", "elmo"),
         (TAGS, "noise", "bert"),
-        (SETS, "mask", "bert"),
-        (TAGS, "dropout", "elmo"),  # in the head alone
+        pytest.param(SETS, "mask", "bert", marks=pytest.mark.large),
+        pytest.param(TAGS, "dropout", "elmo", marks=pytest.mark.large),  # in the head alone
         (TASK, "adversarial", "causal"),
     ],
 )

@@ -25,7 +25,7 @@ OF_TWO_VECTORS = ("skip_thoughts", "infersent", "cosine", "euclidean")
 # Of the same layers as others.
 LEFT_OUT = ("skip_thoughts", "euclidean", "bilstm", "crf")
 # They are served as others of their kind; what is special of them: conformance/test_layers.py.
-BY_HAND = ("max_pooling", "bcn", "linear_tagger")
+BY_HAND = ("max_pooling", "bcn", "linear_tagger", "infersent", "cosine", "bi_attention")
 # Each head with its first kind on one family, by turns.
 EVERY = [
     pytest.param(
