@@ -8,19 +8,17 @@ a folder stay together, for they share what is made once in a process.
 
 import json
 import sys
-from collections import defaultdict
 from pathlib import Path
 from statistics import median
 
+from tests.helpers.measured import as_written, seconds_of_files
+
 ROOT = Path(__file__).resolve().parents[1]
-DURATIONS = ROOT / "tests/durations.json"
 
 
 def split(longest: float) -> list[list[str]]:
     """Parts that take about `longest` seconds at most, or hold one file that does."""
-    known: dict[str, float] = defaultdict(float)
-    for name, (seconds, _) in json.loads(DURATIONS.read_text("utf-8")).items():
-        known[name.split("::")[0]] += seconds
+    known = seconds_of_files()
     usual = median(known.values())
     files = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/**/test_*.py"))
     parts: list[tuple[float, list[str]]] = []
@@ -38,8 +36,7 @@ def join(paths: list[str]) -> str:
     rows: dict[str, list] = {}
     for path in paths:
         rows |= json.loads(Path(path).read_text("utf-8"))
-    lines = (f"{json.dumps(name)}: {json.dumps(rows[name])}" for name in sorted(rows))
-    return "{\n" + ",\n".join(lines) + "\n}"
+    return as_written(rows)
 
 
 if __name__ == "__main__":
@@ -47,4 +44,4 @@ if __name__ == "__main__":
     if command == "split":
         print("\n".join(" ".join(part) for part in split(float(arguments[0]))))
     else:
-        print(join(arguments))
+        sys.stdout.write(join(arguments))

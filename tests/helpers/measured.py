@@ -25,10 +25,7 @@ def pytest_collection_modifyitems(config, items):
     """The longest files first; a file that is not known yet before all others."""
     if config.pluginmanager.hasplugin("randomly") or not KNOWN.exists():
         return
-    seconds: dict[str, float] = defaultdict(float)
-    for name, (taken, _) in json.loads(KNOWN.read_text("utf-8")).items():
-        seconds[_file(name)] += taken
-
+    seconds = seconds_of_files()
     items.sort(key=lambda item: -seconds.get(_file(item.nodeid), float("inf")))
 
 
@@ -60,11 +57,22 @@ def pytest_terminal_summary(terminalreporter, config):
         peak = max(one["peak"] for one in _memory.values() if one["process"] == process)
         terminalreporter.write_line(f"peak memory of process {process}: {peak} MB")
     if config.option.durations_to:
-        rows = (
-            f"{json.dumps(name)}: [{_seconds[name]:.2f}, {_memory[name]['resident']}]"
-            for name in sorted(_memory)
-        )
-        config.option.durations_to.write_text("{\n" + ",\n".join(rows) + "\n}\n", "utf-8")
+        rows = {one: [round(_seconds[one], 2), _memory[one]["resident"]] for one in _memory}
+        config.option.durations_to.write_text(as_written(rows), "utf-8")
+
+
+def seconds_of_files() -> dict[str, float]:
+    """Of each file of tests that is known."""
+    seconds: dict[str, float] = defaultdict(float)
+    for name, (taken, _) in json.loads(KNOWN.read_text("utf-8")).items():
+        seconds[_file(name)] += taken
+    return dict(seconds)
+
+
+def as_written(rows: dict[str, list]) -> str:
+    """Seconds and MB of tests as JSON, a test a line."""
+    lines = (f"{json.dumps(name)}: {json.dumps(rows[name])}" for name in sorted(rows))
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _file(name: str) -> str:

@@ -54,7 +54,7 @@ class DialogModel(AdaptedModel):
     candidate.
     """
 
-    beams, length_penalty = 1, 1.0  # of a reply: greedy
+    beams = 1  # a reply is greedy
 
     def call(self, inputs, training=None):
         given = inputs["a"]

@@ -115,11 +115,11 @@ class EncoderDecoderModel(AdaptedModel):
         length_penalty=1.0,
         **kwargs,
     ):
-        self.beams = beams
-        self.length_penalty = length_penalty
         # Before the parent's constructor, which calls the model.
         self.label_smoothing = label_smoothing
         self.language_model_weight = language_model_weight
+        self.beams = beams
+        self.length_penalty = length_penalty
         super().__init__(*args, **kwargs)
 
     def call(self, inputs, training=None):
