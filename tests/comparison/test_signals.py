@@ -321,6 +321,7 @@ BAD_TEXTS = [
 ]
 
 
+@pytest.mark.slow
 def test_texts_for_a_teacher_to_come_are_read_in_a_dry_run(students):
     for content, message in BAD_TEXTS:
         comparison, texts = students

@@ -64,6 +64,7 @@ def test_every_dataset_is_covered():
     assert {name for name, _ in REAL} | set(SAMPLES) == set(DATASETS)
 
 
+@pytest.mark.slow
 def test_conll2003_tokens_schemes_and_documents(shared):
     folder = shared / "data" / "conll2003"
     iob2 = load_dataset("conll2003", "train", data_dir=folder)

@@ -104,6 +104,7 @@ def test_places_of_words():
     assert sentence_of("OOO", "").place_of(0) == "sentence, word 1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "entities"), [("eng.train", 23_499), ("eng.testa", 5_942)])
 def test_official_number_of_entities_survives_every_conversion(shared, name, entities):
     sentences = read_conll2003(shared / "data" / "conll2003" / name)

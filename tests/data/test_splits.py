@@ -152,6 +152,7 @@ def test_range_of_scores(tmp_path):
     assert load_splits(data).labels is None
 
 
+@pytest.mark.slow
 def test_a_subset_of_sentences_is_of_whole_documents(shared):
     data = DatasetConfig(dataset="conll2003", data_dir=str(shared / "data" / "conll2003"))
     whole = load_splits(data).examples["train"]

@@ -213,6 +213,7 @@ def test_trec_as_tfds_parses_it_is_trec_as_we_parse_it(shared, tmp_path):
     assert _contents(parsed) == _contents(load_dataset("trec", "dev", data_dir=folder))
 
 
+@pytest.mark.slow
 def test_cola_as_tfds_parses_it_is_cola_as_we_parse_it(shared, tmp_path):
     folder = shared / "data" / "cola"
     copy = tmp_path / "download" / "CoLA"

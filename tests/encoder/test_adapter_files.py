@@ -169,6 +169,7 @@ def test_an_encoder_without_adapters_says_how_to_get_them(tiny_bert, tmp_path):
         save_adapters(plain, tmp_path / "task.npz")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adaptation", [ta.adapters(size=3), PROJECTED, ta.lora(2), ta.bitfit()])
 def test_a_file_brings_its_adaptation_with_it(adaptation, tiny_bert, tmp_path):
     encoder = made(tiny_bert, adaptation)

@@ -98,6 +98,7 @@ def test_a_new_embedding_learns_with_them_and_is_saved_with_them(tiny_causal, tm
     np.testing.assert_array_equal(other_new, new)
 
 
+@pytest.mark.slow
 def test_a_black_box_has_biases_too(tiny_program):
     encoder = adapted(ta.bitfit(), tiny_program, execution="saved_model")
     native = adapted(ta.bitfit(), tiny_program)

@@ -56,6 +56,7 @@ def check_same(encoder, data, kept, layer, order=(2, 0, 3)):
             np.testing.assert_allclose(found["pooled"], expected["pooled"], atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "kind"),
     [("bert", "pair_classification"), ("bert", "tagging"), ("elmo", "pair_classification")],

@@ -74,6 +74,7 @@ def passes(monkeypatch) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "kind"),
     [

@@ -47,6 +47,7 @@ def converted(published, tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_converted_module_has_every_weight_bit_for_bit(family, published, converted):
     source = huggingface.read(published)
     loaded = load_module(converted)
@@ -58,6 +59,7 @@ def test_a_converted_module_has_every_weight_bit_for_bit(family, published, conv
         assert value == getattr(source, name)
 
 
+@pytest.mark.slow
 def test_the_modules_own_program_computes_the_same(family, converted):
     native, program = ta.HubEncoder(converted), ta.HubEncoder(converted, execution="saved_model")
     assert (program.family, program.num_layers) == (family, native.num_layers)

@@ -75,6 +75,7 @@ def test_groups_lora_and_rates_see_the_smaller_encoder():
         adapted(ta.lora(in_layers=[2]), "bert_small", keep_layers=[0, 2])
 
 
+@pytest.mark.slow
 def test_hash_and_config_tell_the_layers(tmp_path):
     whole = ta.HubEncoder("bert_small")
     one, other = (ta.HubEncoder("bert_small", keep_layers=kept) for kept in ([0, 2], (0, 1)))

@@ -182,6 +182,7 @@ def test_features_are_dropped_between_lstms_and_before_the_output(tiny_lstm):
     np.testing.assert_allclose(losses[targets > 0], -log_softmax(bias)[targets[targets > 0]], 1e-5)
 
 
+@pytest.mark.slow
 def test_the_shipped_one_knows_english():
     task, encoder = ta.Task("language_model"), ta.HubEncoder("lstm_small")
     model = build_language_model(task, encoder)
@@ -198,6 +199,7 @@ def test_the_shipped_one_knows_english():
     assert perplexities[0] < 60 and perplexities[1] > 4 * perplexities[0]
 
 
+@pytest.mark.slow
 def test_a_task_has_the_dropouts_of_its_own(tiny_lstm):
     """FACTS of ULMFiT: output, hidden, input, words, recurrent weights of both models."""
 

@@ -22,6 +22,7 @@ def arrays(encoder) -> dict[str, np.ndarray]:
     return {name: weight.numpy() for name, weight in encoder.native.weights_by_name().items()}
 
 
+@pytest.mark.slow
 def test_the_topmost_layers_and_the_pooler_are_drawn_anew_by_the_seed():
     before, encoder = arrays(ta.HubEncoder("bert_small")), model_of("bert_small", 2)
     depth = encoder.num_layers - 1
@@ -42,6 +43,7 @@ def test_the_topmost_layers_and_the_pooler_are_drawn_anew_by_the_seed():
     assert not encoder.as_stored
 
 
+@pytest.mark.slow
 def test_what_it_is_not_for_is_refused(tiny_elmo, tiny_bert, tmp_path):
     with pytest.raises(ConfigError, match="expected a transformer that runs natively, .* elmo"):
         model_of(tiny_elmo, 1)

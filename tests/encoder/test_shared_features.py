@@ -83,6 +83,7 @@ def test_of_both_columns(encoders, tmp_path, passes):
         check_same(one, with_features(data, encoder, head_inputs=reads))
 
 
+@pytest.mark.slow
 def test_what_is_no_selection_is_computed(encoders, tmp_path, passes):
     encoder = encoders["bert"]
     data = texts("classification", encoder)

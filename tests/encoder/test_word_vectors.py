@@ -115,6 +115,7 @@ def test_inspect_says_that_it_lowers_case(path, tmp_path):
     assert inspect_module(str(tmp_path / "cased.txt"))["lower_case"] is False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "adaptation", "head"),
     [

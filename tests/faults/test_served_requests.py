@@ -166,6 +166,7 @@ def test_s1_an_error_of_the_server_is_not_shown(caplog):
         assert words in caplog.text
 
 
+@pytest.mark.slow
 def test_s2_a_byte_a_second_of_a_body(served):
     head = f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n"
     began = time.monotonic()

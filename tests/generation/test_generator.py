@@ -15,6 +15,7 @@ def write(tiny_causal) -> ta.Generator:
     return ta.Generator(ta.HubEncoder(tiny_causal))
 
 
+@pytest.mark.slow
 def test_a_batch_changes_no_continuation(write):
     for decoding in (ta.Decoding(6), ta.Decoding(6, beams=3), DRAWN):
         together = write(TEXTS, decoding, seed=5)

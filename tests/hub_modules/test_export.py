@@ -393,6 +393,7 @@ def test_plain_hub_loads_and_trains_it_and_gets_our_numbers(written, tmp_path):
     assert got["elmo"]["variables"] == 25 and all(got["elmo"]["moved"].values())
 
 
+@pytest.mark.slow
 def test_elmo_takes_raw_text_as_its_second_signature():
     module = tf.saved_model.load(str(PRETRAINED / "elmo_small" / "encoder"))
     by_text = module(tf.constant(["The cat sat", "Hello", ""]))

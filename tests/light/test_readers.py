@@ -42,6 +42,7 @@ def written(tmp_path_factory):
     return written_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["bert_small", "tiny_causal", "tiny_elmo"])
 def test_tokens_of_texts_and_of_words(module, written, request):
     handle = str(request.getfixturevalue(module)) if module.startswith("tiny") else module

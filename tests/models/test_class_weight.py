@@ -52,6 +52,7 @@ def choice_losses(name, model, inputs, targets):
     return losses, np.where(targets == 1, 3.0, 1.0), len(targets)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TASKS)
 def test_weighs_the_losses_of_a_label(tiny_elmo, name):
     model, batches = compiled(tiny_elmo, name)

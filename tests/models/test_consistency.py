@@ -156,6 +156,7 @@ def test_masked_pieces_change_from_step_to_step(calm):
     assert min(found) > 0 and len(set(found)) == 3
 
 
+@pytest.mark.slow
 def test_adversarial_embeddings_change_more_than_random_ones(calm):
     model = made(calm, "adversarial", epsilon=0.3)
     inputs, _ = first(batches(model, "adversarial"))
@@ -295,6 +296,7 @@ def test_a_saved_model_has_it_still(calm, tmp_path):
     assert one.get_config() == two.get_config()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_consistent(tiny_bert, tiny_elmo):
     encoder = ta.HubEncoder(tiny_bert)
     for task, perturbation, message in (

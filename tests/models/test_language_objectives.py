@@ -163,6 +163,7 @@ def test_a_real_bert_knows_hidden_pieces(shared, masked_bert):
     assert 3.2 < losses[losses >= 0].mean() < 4.6
 
 
+@pytest.mark.slow
 def test_the_small_elmo_knows_its_neighbours(shared):
     """Its README: perplexity 117.7 on held-out text; 40,003 by chance."""
     source = bilm_tf.read(shared / "models/elmo_small")

@@ -282,6 +282,7 @@ def test_wrong_arguments_are_refused(tiny_bert, changes, problem):
         ta.build_multi_task_model(encoder=ta.HubEncoder(tiny_bert), **given)
 
 
+@pytest.mark.slow
 def test_wrong_attention_of_tasks_is_refused(tiny_bert):
     others = ta.HubEncoder(tiny_bert)
     others.add(TaskAttention(("pair", "tags"), size=3))

@@ -39,6 +39,7 @@ def fitted(model, texts=TEXTS, labels=LABELS, **options):
     return model
 
 
+@pytest.mark.slow
 def test_fit_takes_the_texts_of_the_first_training(tiny_bert, tmp_path):
     model = fitted(made(tiny_bert))
     scaler = StandardScaler().fit(means_of(model.encoder, TEXTS))
@@ -52,6 +53,7 @@ def test_fit_takes_the_texts_of_the_first_training(tiny_bert, tmp_path):
         np.testing.assert_array_equal(weight.numpy(), value)
 
 
+@pytest.mark.slow
 def test_an_endless_dataset_is_read_for_the_steps_of_an_epoch(tiny_bert):
     model = made(tiny_bert)
     model.compile(keras.optimizers.Adam(0.05), loss=TASK.loss)
@@ -75,6 +77,7 @@ def test_a_pass_over_batches_is_no_epoch(tiny_bert):
     assert epochs[2] == epochs[0][2:] and epochs[3] == epochs[1] != epochs[0]
 
 
+@pytest.mark.slow
 def test_the_texts_of_a_validation_split_are_not_read(tiny_bert):
     model = made(tiny_bert)
     model.compile(keras.optimizers.Adam(0.05), loss=TASK.loss)

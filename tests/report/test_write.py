@@ -44,6 +44,7 @@ def hashes(folder):
     }
 
 
+@pytest.mark.slow
 def test_the_record_is_the_content(reports):
     for name in ("complete", "incomplete", "hostile"):
         text = (reports / name / "report.json").read_text("utf-8")
@@ -68,6 +69,7 @@ def test_another_process_writes_the_same_bytes_without_tensorflow(reports, tmp_p
     assert hashes(tmp_path) == expected
 
 
+@pytest.mark.slow
 def test_figures_of_an_earlier_report_do_not_stay(reports, tmp_path):
     write_report(contents.complete(), tmp_path)
     write_report(contents.one_cell(), tmp_path)

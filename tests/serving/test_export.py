@@ -130,6 +130,7 @@ def answers(exported):
     return {kind: found[folder] for kind, folder in folders.items()}
 
 
+@pytest.mark.slow
 def test_a_stranger_gets_the_labels_of_predict(exported, answers):
     for kind in ["classification", "pair_classification"]:
         together, alone = answers[kind]

@@ -59,6 +59,7 @@ def all_ended(made: RayExecutor, seconds=120) -> list:
     return found
 
 
+@pytest.mark.slow
 def test_tasks_leave_their_exit_codes_and_logs(cluster, tmp_path):
     made = executor(cluster, tmp_path)
     runs = [Command(tmp_path / f"run_{n}") for n in range(2)]

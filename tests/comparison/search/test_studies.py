@@ -51,6 +51,7 @@ def searched(section: SearchSection, trials: int, seed: int) -> list[PastTrial]:
     return past
 
 
+@pytest.mark.slow
 def test_the_parzen_estimator_finds_more_than_chance():
     best = {
         sampler: [

@@ -79,6 +79,7 @@ def test_bfloat16_constants():
     np.testing.assert_allclose(found, given["used"] @ weights, atol=0.05)
 
 
+@pytest.mark.slow
 @needs_int8
 def test_8_bits_are_those_of_the_formula(cache, capsys):
     """For each output channel 256 steps from its least to its greatest weight, 0 among them."""

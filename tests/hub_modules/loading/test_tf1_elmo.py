@@ -55,6 +55,7 @@ def test_the_native_encoders_options(folder):
     assert module_text_settings(folder) is None
 
 
+@pytest.mark.slow
 def test_both_executions_agree(reference):
     folder = reference / "tf1_hub_elmo" / "module"
     native = encode(load_module(folder, trust=True))

@@ -222,6 +222,7 @@ PARTS = ("down/kernel", "down/bias", "up/kernel", "up/bias")
 DIRECTIONS = ("forward", "backward")
 
 
+@pytest.mark.slow
 def test_a_fresh_adapter_is_nearly_the_identity():
     keras.utils.set_random_seed(0)
     plain = load_module("bert_small")
@@ -287,6 +288,7 @@ def fitted(encoder):
     return {name for name, weight in named.items() if np.array_equal(before[name], weight.numpy())}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "policy"),
     [*((kind, "float32") for kind in ALL), ("bert, bottleneck", "mixed_bfloat16")],

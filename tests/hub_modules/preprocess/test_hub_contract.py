@@ -149,6 +149,7 @@ def test_reading_back_gives_a_preprocessor_that_can_be_exported_again(moved, tmp
         np.testing.assert_array_equal(got[name], value)
 
 
+@pytest.mark.slow
 def test_a_published_module_survives_a_re_export(reference, tmp_path):
     """The published one keeps its vocabulary in a file, which the re-export must carry along."""
     copy = tmp_path / "module"

@@ -18,6 +18,7 @@ def test_the_program_must_be_trusted(module, nothing_trusted):
         check_program(module)
 
 
+@pytest.mark.slow
 def test_a_tf1_module_agrees_with_its_program(module):
     check = check_program(module, trust=True)
     assert list(check.differences) == ["char_cnn", "lstm_0", "lstm_1", "mix"]

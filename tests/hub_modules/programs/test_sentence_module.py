@@ -28,6 +28,7 @@ def write(tmp_path, quick):
     )
 
 
+@pytest.mark.slow
 def test_the_vector_is_the_state_and_the_pooled_output(write):
     for kind in [modules.HashedWords, modules.WithModes, modules.OpenShape]:
         encoder = ta.HubEncoder(write(kind), trainable=False, trust=True)

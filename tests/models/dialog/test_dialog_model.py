@@ -83,6 +83,7 @@ def test_rows_as_text_by_text(model, prepared):
             assert found == whole_row(model, EXCHANGES[number], reply)
 
 
+@pytest.mark.slow
 def test_losses_and_choices_as_of_whole_rows(model, prepared):
     inputs = prepared.packed_inputs(tf.constant([0, 1, 2], tf.int64))
     outputs = model(inputs, training=False).numpy()
@@ -128,6 +129,7 @@ def test_gradients_are_those_of_whole_rows(model, prepared):
         np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4, err_msg=weight.path)
 
 
+@pytest.mark.slow
 def test_replies_are_greedy_continuations(model, prepared):
     inputs = prepared.packed_inputs(tf.constant([0, 2], tf.int64))
     found = model.predictions(inputs)["reply"].numpy()

@@ -48,6 +48,7 @@ def log_probabilities(model, inputs, alone=False):
     return found
 
 
+@pytest.mark.slow
 def test_losses_as_of_each_row_alone(make):
     model = make(label_smoothing=0.2, language_model_weight=0.5)
     inputs = inputs_of(model)
@@ -66,6 +67,7 @@ def test_losses_as_of_each_row_alone(make):
     assert float(TASK.loss(None, outputs)) == pytest.approx(mean, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_a_step_trains_the_groups_of_the_adaptation(make):
     names = {
         "feature_extraction": [],
@@ -99,6 +101,7 @@ def test_the_groups_are_those_of_both_parts(make):
     assert phases[1].groups == ("decoder_layer_1", "lora", "head")
 
 
+@pytest.mark.slow
 def test_saved_and_loaded_it_is_the_same(make, tmp_path):
     model = make(label_smoothing=0.1, language_model_weight=1.0, multi_layer_attention=True)
     inputs = inputs_of(model)
@@ -109,6 +112,7 @@ def test_saved_and_loaded_it_is_the_same(make, tmp_path):
     assert texts[0] == texts[1]
 
 
+@pytest.mark.slow
 def test_the_written_text_is_the_greedy_one(make):
     model = make()
     answer, inputs = model.predictions(inputs_of(model)), inputs_of(model)["a"]
@@ -127,6 +131,7 @@ def test_the_written_text_is_the_greedy_one(make):
         assert text.decode() == written.numpy()[0].decode(errors="replace").strip()
 
 
+@pytest.mark.slow
 def test_with_beams_the_written_text_is_the_best_that_is_found(make, tmp_path):
     model = make(beams=3, length_penalty=0.5)
     given = inputs_of(model)["a"]
