@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from report_times import without_times
 
 from hub_modules.storage import records
+from tf_adapt.analysis.estimate.estimating import estimate
 from tf_adapt.commands.main import cli
 from tf_adapt.comparison import comparing, written_report
 from tf_adapt.comparison.diagnosis import diagnosing
@@ -92,6 +93,24 @@ def test_the_report_shows_a_diagnosis_and_keeps_it(whole, tmp_path, monkeypatch)
     shown = report_of(out)["diagnosis"]
     compare(load_comparison(path), out)
     assert report_of(out)["diagnosis"] == shown
+
+
+def test_the_report_shows_an_estimate_and_keeps_it(whole, tmp_path):
+    path, before, _, _ = whole
+    out = shutil.copytree(before, tmp_path / "copy")
+    ranked = estimate(str(out))["ranking"]
+    shown = report_of(out)["estimate"]
+    assert [row["probe"] for row in shown["ranking"]] == [row["probe"] for row in ranked]
+    assert {0, 1, "mean"} == {row["layer"] for row in ranked} and shown["predicted"] == []
+    text = (out / "report.md").read_text("utf-8")
+    assert "Before training" in text and f"{100 * ranked[0]['probe']:.1f}" in text
+    compare(load_comparison(path), out)
+    assert report_of(out)["estimate"] == shown
+    with pytest.raises(ConfigError, match=f"head=linear: expected a key of .* {out}"):
+        estimate(str(out), ("head=linear",))
+    (out / "estimate.json").write_text("{}")
+    with pytest.raises(ArtifactError, match="expected what `tf-adapt estimate` wrote"):
+        compare(load_comparison(path), out)
 
 
 def test_runs_scores_report_and_winner_then_only_what_is_new(whole, workers_here, undrawn):

@@ -49,13 +49,23 @@ def read_source(name: str, overrides: tuple[str, ...] = ()) -> Source:
             f"{name}: expected a config file or the folder of a run, got an empty folder"
         )
     config = one_task(config, name, "an analysis")
+    checked_data_keys(name, overrides)
+    return Source(load_config(path / run_folder.CONFIG, overrides) if overrides else config, path)
+
+
+def checked_data_keys(folder: str, overrides: tuple[str, ...]) -> tuple[str, ...]:
+    """The overrides of a finished folder, of which encoder and training are what they were.
+
+    Raises:
+        ConfigError: a key of another section than data.
+    """
     others = [key for key in overrides if not key.strip().startswith("data.")]
     if others:
         raise ConfigError(
             f"--set {others[0]}: expected a key of the section data, got another one together with "
-            f"the run {name}; a run's encoder and training are what they were"
+            f"the folder {folder}, whose encoders and training are what they were"
         )
-    return Source(load_config(path / run_folder.CONFIG, overrides) if overrides else config, path)
+    return overrides
 
 
 def source_data(source: Source, analysis: str) -> tuple[Splits, Task]:

@@ -15,8 +15,9 @@ def estimate(config: str, overrides: tuple[str, ...], as_json: bool) -> None:
     For each layer, and the mean of all: a linear probe in closed form and the five nearest
     neighbours (both scored by five folds of train), LogME (exact evidence), H-score with shrinkage,
     TransRate, mutual information. Seconds for a thousand texts; --set data.train_examples=1000
-    takes a part of more. CONFIG is that of a run or of a comparison. 🔥 − ❄ is predicted from the
-    published comparisons where these are on enough other data sets; how well is said first.
+    takes a part of more. CONFIG is that of a run or of a comparison; or the folder of a comparison,
+    whose report then shows the measures. 🔥 − ❄ is predicted from the published comparisons where
+    these are on enough other data sets; how well is said first.
     """
     start_tensorflow()
     from tf_adapt.analysis.estimate.estimating import estimate as estimated

@@ -29,7 +29,7 @@ RECORD = COMPARISON
 DATA, CONFIG = "data", "compare.yaml"
 # Files that a killed process may leave half-written, by folder.
 _WRITTEN = {
-    "": (RECORD, records.RECORD, CONFIG, "report.*", "*.csv", "answers.*"),
+    "": (RECORD, records.RECORD, CONFIG, "report.*", "estimate.json", "*.csv", "answers.*"),
     "cells": ("*.yaml",),
     DATA: ("*.jsonl", "*.conll"),
     "figures": ("*.svg", "*.png"),

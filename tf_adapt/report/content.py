@@ -10,6 +10,7 @@ from typing import Any
 from tf_adapt.printing.words import counted
 from tf_adapt.report.budget.screened import Screened
 from tf_adapt.report.diagnosis.causes import Diagnosis
+from tf_adapt.report.estimate.measures import Estimate
 from tf_adapt.report.scored_cells import LearningCurves, ScoredCell
 from tf_adapt.report.search.trials import SearchResults
 from tf_adapt.report.shift.domains import ShiftedDomain
@@ -235,6 +236,7 @@ class Content:
         signals: by name, sentences on what its runs learned from beside the labels; then `start`
             and `teacher` are None. None: the comparison has no signals.
         diagnosis: of the runs of cells that were diagnosed; None: none was.
+        estimate: what frozen states told before training; None: `tf-adapt estimate` was not asked.
         verdict: None before it is computed.
         answer_files: None: no pretrained cell has finished, or a report of an earlier version.
     """
@@ -277,6 +279,7 @@ class Content:
     weak: dict[str, Any] | None = None
     signals: dict[str, list[str]] | None = field(default=None, metadata=OMITTED)
     diagnosis: list[Diagnosis] | None = field(default=None, metadata=OMITTED)
+    estimate: Estimate | None = field(default=None, metadata=OMITTED)
     verdict: Verdict | None = None
     answer_files: AnswerFiles | None = field(default=None, metadata=OMITTED)
 

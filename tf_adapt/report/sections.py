@@ -17,6 +17,7 @@ from tf_adapt.report.budget.section import budget_section
 from tf_adapt.report.cells import Ranked, best_of, ranked
 from tf_adapt.report.content import Content
 from tf_adapt.report.diagnosis.section import diagnosis_section
+from tf_adapt.report.estimate.section import estimate_section
 from tf_adapt.report.examples import answer_files_section, examples
 from tf_adapt.report.figures.cost_figure import fastest_first, has_costs
 from tf_adapt.report.figures.panels import with_curves, with_weights
@@ -49,6 +50,7 @@ def sections(content: Content) -> list:
         evidence_section(content, order),
         _scores(content, order),
         *diagnosis_section(content, order),
+        *estimate_section(content.estimate),
         *learning_curves(content, order),
         *shift_section(content, order),
         *slices(content, order),

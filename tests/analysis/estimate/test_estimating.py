@@ -6,8 +6,8 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from tf_adapt.analysis.estimate.estimating import MEASURES
 from tf_adapt.commands.main import cli
+from tf_adapt.report.estimate.measures import MEASURES
 
 
 def estimated(tmp_path, content: dict, *more):

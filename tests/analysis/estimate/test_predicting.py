@@ -55,7 +55,7 @@ def test_too_few_other_data_sets_predict_nothing():
     assert (found["datasets"], found["rules"], found["encoders"]) == (4, None, [])
     line = predicting.first_line(found)
     assert "is not predicted: expected published" in line and "at least 5" in line
-    assert "got 4" in line and "tf-adapt compare" in line
+    assert line.endswith("got 4.")
     assert predicting.lines_of(found) == []
 
 

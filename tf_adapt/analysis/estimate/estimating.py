@@ -1,5 +1,7 @@
 """Before training: what the frozen states of each layer tell of the labels, by six measures."""
 
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from tf_adapt.analysis.estimate import measures, predicting
@@ -7,31 +9,43 @@ from tf_adapt.analysis.kinds import KINDS
 from tf_adapt.analysis.layers import States, Targets, panels
 from tf_adapt.analysis.mutual_information import edge
 from tf_adapt.analysis.probes import check_targets, constant_score, score
-from tf_adapt.analysis.sources import Source, read_source
+from tf_adapt.analysis.sources import Source, checked_data_keys, read_source
 from tf_adapt.comparison.advice.published import published
+from tf_adapt.comparison.kept.estimate import configs_of, is_comparison_folder, keep_estimate
 from tf_adapt.comparison.plan.settings import is_comparison, load_comparison
 from tf_adapt.config.sections import Config
 from tf_adapt.printing.words import metric_name
 from tf_adapt.printing.words import score as score_in_words
+from tf_adapt.report.estimate.measures import MEASURES, Estimate, LayerEstimate
 from tf_adapt.tasks.task import Task
 
-# More of each is better; the first one ranks.
-MEASURES = {
-    "probe": "linear probe",
-    "neighbours": "5 nearest",
-    "log_me": "LogME",
-    "h_score": "H-score",
-    "trans_rate": "TransRate",
-    "bits": "bits",
-}
+COMPARE = "`tf-adapt compare` finds out."
 _ABOUT = ("module", "family")
 CORRELATION, SCORES = "pearson", ("accuracy", "matthews", "pearson")
 
 
 def estimate(config: str, overrides: tuple[str, ...] = ()) -> dict[str, Any]:
-    """As `measured`, and `predictions` of 🔥 − ❄ (see `predicting.predictions`)."""
+    """As `measured`, and `predictions` of 🔥 − ❄ (see `predicting.predictions`). The folder of a
+    comparison keeps them, and its report shows them."""
     result = measured(config, overrides)
-    return result | {"predictions": predicting.predictions(result, published())}
+    result |= {"predictions": predicting.predictions(result, published())}
+    if is_comparison_folder(config):
+        keep_estimate(_for_report(result), Path(config).absolute())
+    return result
+
+
+def _for_report(result: dict[str, Any]) -> Estimate:
+    known = [field.name for field in fields(LayerEstimate)]
+    predictions, lines = result["predictions"], []
+    if predictions["rules"] is not None:
+        lines = [predicting.first_line(predictions), *predicting.lines_of(predictions)]
+    return Estimate(
+        metric=result["metric"],
+        constant=result["constant"],
+        examples=result["examples"]["train"],
+        ranking=[LayerEstimate(**{key: row[key] for key in known}) for row in result["ranking"]],
+        predicted=lines,
+    )
 
 
 def measured(config: str, overrides: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -39,7 +53,7 @@ def measured(config: str, overrides: tuple[str, ...] = ()) -> dict[str, Any]:
     train; `ranking` is by the linear probe.
 
     Args:
-        config: of a run, or of a comparison, whose encoders and data count.
+        config: of a run, or of a comparison, whose encoders and data count; or the folder of one.
 
     Raises:
         ConfigError, DataError, ArtifactError: as `probe_layers` and `load_comparison`.
@@ -64,15 +78,24 @@ def measured(config: str, overrides: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 def _sources(config: str, overrides: tuple[str, ...]) -> list[Source]:
+    if is_comparison_folder(config):
+        configs = configs_of(Path(config).absolute(), checked_data_keys(config, overrides))
+        return [Source(one, None) for one in _by_encoder(configs)]
     if not is_comparison(config):
         return [read_source(config, overrides)]
     comparison = load_comparison(config, overrides)
     # What a signal lays over a cell (further tasks, votes) is not asked about.
     own = {"data": comparison.data, "weak": comparison.weak, "tasks": None}
+    configs = _by_encoder([cell.config for cell in comparison.cells])
+    return [Source(one.model_copy(update=own), None) for one in configs]
+
+
+def _by_encoder(configs: list[Config]) -> list[Config]:
+    """The first config of each encoder."""
     encoders: dict[str, Config] = {}
-    for cell in comparison.cells:
-        encoders.setdefault(cell.config.encoder.model_dump_json(), cell.config)
-    return [Source(one.model_copy(update=own), None) for one in encoders.values()]
+    for config in configs:
+        encoders.setdefault(config.encoder.model_dump_json(), config)
+    return list(encoders.values())
 
 
 def _metric(task: Task) -> str:
@@ -110,7 +133,8 @@ def lines_of(result: dict[str, Any]) -> list[str]:
     terminal."""
     examples = result["examples"]["train"]
     head = f"{result['dataset']}: {examples:,} examples, {metric_name(result['metric'])} × 100"
-    lines = [predicting.first_line(result["predictions"])]
+    first = predicting.first_line(result["predictions"])
+    lines = [first if result["predictions"]["better"] else f"{first} {COMPARE}"]
     lines.append(f"{head}; a constant answer has {score_in_words(result['constant'])}")
     names = [f"{row['encoder']}, layer {row['layer']}" for row in result["ranking"]]
     width = max(map(len, names))

@@ -15,7 +15,6 @@ from tf_adapt.printing import words
 
 # Of four data sets all signs are right by chance with probability ½⁴ = 6 %, of five with 3 %.
 FEWEST = 5
-COMPARE = "`tf-adapt compare` finds out."
 
 
 def predictions(measured: dict[str, Any], known: Sequence[Published]) -> dict[str, Any]:
@@ -135,10 +134,10 @@ def first_line(result: dict[str, Any]) -> str:
     if result["rules"] is None:
         return (
             f"🔥 − ❄ is not predicted: expected published comparisons of {result['scores']} on at "
-            f"least {FEWEST} other data sets, got {result['datasets']}. {COMPARE}"
+            f"least {FEWEST} other data sets, got {result['datasets']}."
         )
     if not result["better"]:
-        return f"The prediction of 🔥 − ❄ is no better than rules without measures. {COMPARE}"
+        return "The prediction of 🔥 − ❄ is no better than rules without measures."
     return "The prediction of 🔥 − ❄ is better than rules without measures."
 
 

@@ -14,6 +14,7 @@ from tf_adapt.comparison.budget.halving import wanted
 from tf_adapt.comparison.budget.results import screened
 from tf_adapt.comparison.diagnosis.diagnosing import kept_diagnosis
 from tf_adapt.comparison.extending import extend
+from tf_adapt.comparison.kept.estimate import kept_estimate
 from tf_adapt.comparison.plan.cells import Comparison
 from tf_adapt.comparison.plan.sizes import known_sizes
 from tf_adapt.comparison.verdict.interim_analyses import InterimAnalysis
@@ -49,9 +50,10 @@ def before_scoring(
 
 
 def with_findings(content: Content, comparison: Comparison, splits: Splits, out: Path) -> Content:
-    """The content with what was screened, and with the diagnosis that the folder has."""
+    """The content with what was screened, and the diagnosis and estimate that the folder has."""
     found = screened(comparison, out, _available(comparison, splits))
-    return replace(content, diagnosis=kept_diagnosis(content, out), budget=found)
+    of_folder = {"diagnosis": kept_diagnosis(content, out), "estimate": kept_estimate(out)}
+    return replace(content, budget=found, **of_folder)
 
 
 def _available(comparison: Comparison, splits: Splits) -> int:

@@ -1,0 +1,1 @@
+"""What frozen states told of the labels before training."""
