@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.results.published import beginning
-from tf_adapt.analysis.pooling.effects import Effect, effects_of, order
+from tf_adapt.analysis.pooling.effects import effects_of
 from tf_adapt.analysis.pooling.layouts import LAYOUTS, paper_rows
 from tf_adapt.analysis.pooling.pooled import pooled
 from tf_adapt.comparison.verdict.guidelines import agreement
@@ -14,7 +14,7 @@ from tf_adapt.printing import words
 from tf_adapt.report.cells import ranked
 from tf_adapt.report.content import Content
 from tf_adapt.report.scored_cells import ScoredCell
-from tf_adapt.statistics.relation import AHEAD, ALIKE, BEHIND, OPEN, relation
+from tf_adapt.statistics.relation import AHEAD, ALIKE, BEHIND, OPEN, PairTest, relation
 
 Contents = dict[str, Content]
 NOTHING = "None is published yet."
@@ -96,16 +96,23 @@ def frozen_tuned_block(contents: Contents, prefix: str) -> str:
     """The best ❄ and the best 🔥 cell of each encoder, where a comparison has both, and which of
     the two is decided ahead."""
     head = ["data", "encoder", "metric", "❄ frozen", "🔥 tuned", "decided", "seeds", "config"]
-    rows = [
-        _frozen_tuned_row(content, best[FROZEN], best[TUNED])
-        for content in beginning(contents, prefix).values()
-        for best in best_by_encoder(content)
-        if best.keys() >= {FROZEN, TUNED}
-    ]
+    rows = [_frozen_tuned_row(*both) for both in tuned_and_frozen(contents, prefix)]
     return _table(head, rows) if rows else NOTHING
 
 
-def best_by_encoder(content: Content) -> list[dict[str, ScoredCell]]:
+def tuned_and_frozen(
+    contents: Contents, prefix: str = ""
+) -> list[tuple[Content, ScoredCell, ScoredCell]]:
+    """The best ❄ and the best 🔥 cell of each encoder of each comparison that has both."""
+    return [
+        (content, best[FROZEN], best[TUNED])
+        for content in beginning(contents, prefix).values()
+        for best in _best_by_encoder(content)
+        if best.keys() >= {FROZEN, TUNED}
+    ]
+
+
+def _best_by_encoder(content: Content) -> list[dict[str, ScoredCell]]:
     """For each pretrained encoder its best cell of each adaptation."""
     found: dict[str, dict[str, ScoredCell]] = {}
     for entry in ranked(content.cells):
@@ -115,13 +122,10 @@ def best_by_encoder(content: Content) -> list[dict[str, ScoredCell]]:
 
 
 def _frozen_tuned_row(content: Content, frozen: ScoredCell, tuned: ScoredCell) -> list[str]:
-    (pair,) = [pair for pair in content.pairs if {pair.a, pair.b} == {frozen.id, tuned.id}]
-    said = relation(pair, tuned.id)
-    data = content.dataset
-    data = Path(data).parent.name if "/" in data else data
+    said = relation(tuned_against_frozen(content, frozen, tuned), tuned.id)
     (config,) = [word for word in content.command.split() if word.endswith(".yaml")]
     return [
-        f"{data}, {content.examples['train']:,} to learn from",
+        f"{data_name(content)}, {content.examples['train']:,} to learn from",
         tuned.encoder,
         words.metric_name(content.metric),
         _score(frozen, content),
@@ -130,6 +134,18 @@ def _frozen_tuned_row(content: Content, frozen: ScoredCell, tuned: ScoredCell) -
         str(len(content.seeds)),
         f"`{config}`",
     ]
+
+
+def tuned_against_frozen(content: Content, frozen: ScoredCell, tuned: ScoredCell) -> PairTest:
+    """The comparison's test of the two, as difference tuned − frozen."""
+    (pair,) = [pair for pair in content.pairs if {pair.a, pair.b} == {frozen.id, tuned.id}]
+    return pair.seen_from(tuned.id)
+
+
+def data_name(content: Content) -> str:
+    """Of data in a file that of its folder."""
+    data = content.dataset
+    return Path(data).parent.name if "/" in data else data
 
 
 def layout_block(contents: Contents, prefix: str) -> str:
@@ -196,24 +212,7 @@ def _advice(better: str | None) -> str:
 
 def picture_block(contents: Contents, prefix: str) -> str:
     """The picture of 🔥 − ❄, and how it is read."""
-    return PICTURE if tuned_effects(contents, prefix) else NOTHING
-
-
-def tuned_effects(contents: Contents, prefix: str) -> list[Effect]:
-    """The best 🔥 − the best ❄ of each encoder on each data set, for the picture."""
-    scores, effects = effects_of(beginning(contents, prefix))
-    mean = {(one.dataset, one.encoder, one.arm): one.mean for one in scores}
-    best: dict[tuple[str, str], Effect] = {}
-    for effect in effects:
-        place = effect.encoder, effect.dataset
-        if (effect.a.split(" ")[0], effect.b.split(" ")[0]) == (FROZEN, TUNED):
-            best[place] = max(effect, best.get(place, effect), key=_score_of_both(mean))
-    return sorted(best.values(), key=lambda one: (one.encoder, order(one.a), order(one.b)))
-
-
-def _score_of_both(mean: dict[tuple[str, str, str], float]) -> Callable[[Effect], float]:
-    """Most where both adaptations are the best of their kind."""
-    return lambda one: sum(mean[one.dataset, one.encoder, arm] for arm in (one.a, one.b))
+    return PICTURE if tuned_and_frozen(contents, prefix) else NOTHING
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.results.adding import HOME, ROOT
-from benchmarks.results.blocks import Contents, best_by_encoder
+from benchmarks.results.blocks import Contents, tuned_against_frozen, tuned_and_frozen
 from hub_modules.storage.files import write_text
 from tf_adapt.comparison.advice.published import Published
-from tf_adapt.paper import FROZEN, TUNED
 from tf_adapt.report.content import Content
 from tf_adapt.report.scored_cells import ScoredCell
 from tf_adapt.statistics.relation import relation
@@ -47,18 +46,13 @@ def write_table(contents: Contents) -> None:
 def _rows(name: str, content: Content, folder: Path) -> list[Published]:
     path = folder / MEASURES
     measures = json.loads(path.read_text("utf-8")) if path.exists() else None
-    return [
-        _row(name, content, best[FROZEN], best[TUNED], measures)
-        for best in best_by_encoder(content)
-        if best.keys() >= {FROZEN, TUNED}
-    ]
+    return [_row(name, *both, measures) for both in tuned_and_frozen({name: content})]
 
 
 def _row(
     name: str, content: Content, frozen: ScoredCell, tuned: ScoredCell, measures: dict | None
 ) -> Published:
-    (pair,) = [pair for pair in content.pairs if {pair.a, pair.b} == {frozen.id, tuned.id}]
-    pair = pair.seen_from(tuned.id)
+    pair = tuned_against_frozen(content, frozen, tuned)
     probes = [
         row["probe"]
         for row in (measures["ranking"] if measures else [])

@@ -5,9 +5,14 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks.results.blocks import Contents, tuned_effects
-from tf_adapt.analysis.pooling.effects import Effect
+from benchmarks.results.blocks import (
+    Contents,
+    data_name,
+    tuned_against_frozen,
+    tuned_and_frozen,
+)
 from tf_adapt.report.figures.drawing import BLUE, FAINT, RED, WIDTH, draw
+from tf_adapt.statistics.relation import AHEAD, BEHIND, PairTest, relation
 
 FIGURE = "docs/images/what_we_found.svg"
 PREFIX = "all"
@@ -16,27 +21,29 @@ _ROW, _MARGIN = 0.26, 1.0  # inches
 
 def figure(contents: Contents) -> bytes:
     """The SVG; its bytes depend on the comparisons and on matplotlib's version."""
-    return draw(_plot, tuned_effects(contents, PREFIX)).svg
+    both = sorted(tuned_and_frozen(contents, PREFIX), key=lambda one: one[2].encoder)
+    lines = [
+        (f"{tuned.encoder}: {data_name(content)}", tuned_against_frozen(content, frozen, tuned))
+        for content, frozen, tuned in both
+    ]
+    return draw(_plot, [(name, pair) for name, pair in lines if pair.interval]).svg
 
 
-def _plot(effects: Sequence[Effect]) -> Figure:
+def _plot(lines: Sequence[tuple[str, PairTest]]) -> Figure:
     """A line for each data set and encoder: red where tuning is decided ahead, blue where freezing
     is, grey where nothing is decided."""
-    figure = Figure(figsize=(WIDTH, _MARGIN + _ROW * max(1, len(effects))), layout="constrained")
+    figure = Figure(figsize=(WIDTH, _MARGIN + _ROW * max(1, len(lines))), layout="constrained")
     axes = figure.add_subplot()
-    for place, effect in enumerate(effects):
-        _draw(axes, -place, effect)
+    for place, (_, pair) in enumerate(lines):
+        _draw(axes, -place, pair)
     axes.axvline(0, color=FAINT, linewidth=1)
-    axes.set_yticks(
-        [-place for place in range(len(effects))],
-        [f"{effect.encoder}: {effect.dataset}" for effect in effects],
-    )
+    axes.set_yticks([-place for place in range(len(lines))], [name for name, _ in lines])
     axes.set_xlabel("freezing ahead  ←  points  →  tuning ahead")
     return figure
 
 
-def _draw(axes: Axes, place: int, effect: Effect) -> None:
-    colour = (RED if effect.difference > 0 else BLUE) if effect.decided else FAINT
-    low, high = (100 * bound for bound in effect.interval)
+def _draw(axes: Axes, place: int, pair: PairTest) -> None:
+    colour = {AHEAD: RED, BEHIND: BLUE}.get(relation(pair, pair.a), FAINT)
+    low, high = (100 * bound for bound in pair.interval)
     axes.plot([low, high], [place, place], color=colour, linewidth=2)
-    axes.plot(100 * effect.difference, place, "o", color=colour, markersize=5)
+    axes.plot(100 * pair.difference, place, "o", color=colour, markersize=5)
