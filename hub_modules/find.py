@@ -1,7 +1,6 @@
 """From a handle to the folder of a module."""
 
 import os
-from difflib import get_close_matches
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError
@@ -11,6 +10,8 @@ from hub_modules.shipped import PRETRAINED, shipped_names
 from hub_modules.storage.model_hubs import local_handle
 
 WORDS_SUFFIX = ".txt"
+# What is left of a module where files of it are missing.
+_OF_A_MODULE = ("manifest.json", "saved_model.pb", "encoder", "variables")
 
 
 def is_word_vectors(handle: str | os.PathLike) -> bool:
@@ -48,11 +49,10 @@ def find_module(handle: str | os.PathLike) -> Path:
     if (published := native_folder(folder)) is not None:
         return published
     if "\0" in text or not folder.is_dir():
-        nearest = get_close_matches(text, shipped_names(), n=1)
-        meant = f"; did you mean {nearest[0]!r}?" if nearest else hint(text)
         raise ArtifactError(
-            f"module {text!r}: no such folder; expected a folder, a Hub URL, a .txt file of word "
-            f"vectors, or the name of a shipped module ({', '.join(shipped_names())}){meant}"
+            f"module {text!r}: no such folder; expected a folder, a URL, hf://ORG/NAME, "
+            "kaggle://…, keras:PRESET, a .txt file of word vectors, or the name of a shipped "
+            f"module ({', '.join(shipped_names())}){hint(text)}"
         )
     if folder.name == "encoder" and (folder.parent / "manifest.json").is_file():
         folder = folder.parent
@@ -90,8 +90,15 @@ def _check_fetched(folder: Path, handle: str) -> None:
 
 def _check_complete(folder: Path, handle: str) -> None:
     """Refuses a folder without its SavedModel, such as a cache folder that was cleaned up."""
-    if (missing := _missing(folder)) is not None:
-        raise ArtifactError(f"module {handle}: {missing} is missing; {_remedy(folder, handle)}")
+    if (missing := _missing(folder)) is None:
+        return
+    if not _is_url(handle) and not any((folder / name).exists() for name in _OF_A_MODULE):
+        raise ArtifactError(
+            f"module {handle}: expected the folder of a model: manifest.json (`tf-adapt module "
+            "convert`), saved_model.pb, or config.json with a model_type (HuggingFace's format), "
+            "got a folder without them; give the one that has them"
+        )
+    raise ArtifactError(f"module {handle}: {missing} is missing; {_remedy(folder, handle)}")
 
 
 def _remedy(folder: Path, handle: str) -> str:

@@ -8,11 +8,13 @@ import os
 import re
 import shlex
 from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError
 from hub_modules.huggingface_handles import CONFIG, NATIVE, model_type
 from hub_modules.keras_hub.backbones import BACKBONES, backbone_class
+from hub_modules.shipped import shipped_names
 from hub_modules.sources.folder import read_json
 from hub_modules.storage.model_hubs import HUGGINGFACE, KAGGLE, kaggle_folder, local_handle
 
@@ -20,6 +22,7 @@ PREFIX = "keras:"
 _PRESET = re.compile(r"[a-z][a-z0-9_.]{0,99}")
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 _GPT2 = "GPT2Backbone"
+_PEFT_CONFIG = "adapter_config.json"
 _CAUSAL = "GPT-2 reads from left to right: it is an encoder of the family causal, not of keras"
 
 
@@ -70,11 +73,16 @@ def _is_backbone(folder: Path) -> bool:
 
 
 def check_not_foreign(folder: Path, handle: str) -> None:
-    """Refuses a folder of HuggingFace's format that no encoder reads.
+    """Refuses a folder of HuggingFace's format, or of PEFT's, that no encoder reads.
 
     Raises:
         ArtifactError: it is such a folder.
     """
+    if (folder / _PEFT_CONFIG).is_file():
+        raise ArtifactError(
+            f"module {handle}: a PEFT adapter, which is no model; merge it into its model "
+            "(in PEFT merge_and_unload), save that, and give the folder"
+        )
     if (found := model_type(folder)) is not None:
         raise ArtifactError(
             f"module {handle}: a folder of HuggingFace's format ({found}); {other_family()}"
@@ -122,12 +130,23 @@ def _none_of(families: list[str]) -> str:
 
 
 def hint(handle: str) -> str:
-    """What to do about a handle that may be a name of HuggingFace's hub or of a preset, or ""."""
+    """What to do about a handle that is no folder: it may be a file, almost a shipped module's
+    name, or a name of HuggingFace's hub or of a preset; or ""."""
     name = handle.removeprefix(PREFIX)
+    if os.path.isfile(name):
+        return "; that is a file: give the folder that it is in"
+    for hub in (HUGGINGFACE, KAGGLE):
+        if name.startswith(scheme := hub.removesuffix("//")):
+            return f"; did you mean {hub}{name.removeprefix(scheme).lstrip('/')}?"
+    # Names of presets are no nearer than this to those of shipped modules.
+    if nearest := get_close_matches(handle, shipped_names(), n=1, cutoff=0.8):
+        return f"; did you mean {nearest[0]}?"
     if not _HUB_NAME.fullmatch(name):
         return ""
     if name.startswith("gpt2_"):  # so keras-hub names its presets
         return f"; {_gpt2_preset(name)}"
+    if "_" in name and _PRESET.fullmatch(handle):  # names of hubs without ORG/ have no underscore
+        return f"; a preset of keras-hub is given as {PREFIX}{name}"
     advice = f"; a model of HuggingFace's hub is {HUGGINGFACE}{name}"
     if "/" not in name and not handle.startswith(PREFIX):
         advice += f", a preset of keras-hub {PREFIX}{name.replace('-', '_').lower()}"
@@ -161,9 +180,10 @@ def downloaded_preset(name: str, backbones: Iterable[str]) -> Path:
     if name not in presets and name in backbone_class(_GPT2).presets:
         raise ArtifactError(f"module {PREFIX}{name}: {_gpt2_preset(name)}")
     if name not in presets:
+        nearest = get_close_matches(name, presets, n=3, cutoff=0)
         raise ArtifactError(
-            f"module {PREFIX}{name}: no such folder, and no preset of this name; expected one of "
-            f"{', '.join(sorted(presets))}{hint(f'{PREFIX}{name}')}"
+            f"module {PREFIX}{name}: no such folder, and no preset of this name; the nearest of "
+            f"{len(presets)} are {', '.join(nearest)}{hint(f'{PREFIX}{name}')}"
         )
     kaggle = presets[name]["kaggle_handle"].removeprefix(KAGGLE)
     return Path(kaggle_folder(kaggle, f"{PREFIX}{name}"))

@@ -27,6 +27,7 @@ KINDS = {
 }
 
 _REQUIRED = object()
+_SAY_IT = "say --lower-case or --cased (in Python: lower_case=True or False)"
 
 
 def read_json(path: Path, largest: int = LARGEST_TEXT_BYTES) -> dict:
@@ -132,16 +133,21 @@ def write_vocabulary(path: Path, pieces: list[str] | None) -> None:
     path.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8", newline="\n")
 
 
-def lower_casing(recorded: bool | None, given: bool | None, where: Path) -> bool:
+def lower_casing(
+    recorded: bool | None, given: bool | None, where: Path, remedy: str = _SAY_IT
+) -> bool:
     """Whether text is lower-cased: as the source records it, else as the user gives it.
+
+    Args:
+        remedy: what to do where neither says it.
 
     Raises:
         ArtifactError: both are None, or they differ.
     """
     if recorded is None and given is None:
         raise ArtifactError(
-            f"{where}: expected a record of whether the vocabulary is lower-cased, got none; say "
-            "--lower-case or --cased (in Python: lower_case=True or False)"
+            f"{where}: expected a record of whether the vocabulary is lower-cased, got none; "
+            f"{remedy}"
         )
     if recorded is not None and given is not None and recorded != given:
         raise ArtifactError(

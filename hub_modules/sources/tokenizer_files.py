@@ -6,6 +6,7 @@ both say must agree, and what is not computed here is refused by its name.
 Source: HuggingFace transformers (`models/*/tokenization_*.py`); tokenizers (`tokenizer.json`).
 """
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -245,7 +246,12 @@ def word_piece_casing(
     """
     where = files.folder / "tokenizer_config.json"
     recorded = files.flag("do_lower_case", "normalizer.lowercase", None)
-    lower_case = lower_casing(recorded, given, where)
+    remedy = (
+        'write {"do_lower_case": true} (or false) into this file, or convert the folder: `tf-adapt '
+        f"module convert --from huggingface {shlex.quote(str(files.folder))} --lower-case --out "
+        "DIR` (or --cased)"
+    )
+    lower_case = lower_casing(recorded, given, where, remedy)
     chinese = files.flag("tokenize_chinese_chars", "normalizer.handle_chinese_chars", True)
     accents = files.flag("strip_accents", "normalizer.strip_accents", lower_case)
     as_written, normalized = added_tokens(files, rows, set())

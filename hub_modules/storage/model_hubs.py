@@ -4,8 +4,10 @@ caches, with the hubs' own tokens."""
 import functools
 import os
 import re
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from socket import gaierror
 
 from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.storage.fetching import check_fetching, may_fetch
@@ -14,6 +16,14 @@ HUGGINGFACE, KAGGLE = "hf://", "kaggle://"
 _NAME = r"[A-Za-z0-9][\w.-]{0,95}"
 _HF_NAME = re.compile(rf"({_NAME}(?:/{_NAME})?)(?:@((?!.*\.\.)[\w./-]{{1,100}}))?", re.ASCII)
 _KAGGLE_NAME = re.compile(r"[\w-]+/[\w.-]+/[\w-]+/[\w.-]+(?:/\d+)?", re.ASCII)
+# What to do about an answer of a hub, by its status.
+_ANSWERS = {
+    401: "there is no such model, or it needs a login; compare the name with the model's page, or "
+    "log in to the hub",
+    403: "it is not open to this login; ask for access on the model's page",
+    404: "there is no such model or revision; compare the name with the model's page",
+}
+_ANSWER = "try again later"
 # Weights as safetensors, never pickles, and what a tokenizer needs.
 _FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "1_Pooling/*", "README.md", "LICENSE*"]
 _LEFT_OUT = ["onnx/*", "openvino/*", "*/*.safetensors"]
@@ -59,7 +69,8 @@ def _from_huggingface(text: str) -> str:
             return False
 
     where = name.split("/")[-1]
-    advice = f"`hf download {name} --local-dir {where}`, and give the folder ./{where}"
+    asked = f"{name} --revision {revision}" if revision else name
+    advice = f"`hf download {asked} --local-dir {where}`, and give the folder ./{where}"
     # Other libraries keep only the files that they read: only the hub knows what is missing.
     download = functools.partial(_snapshot, name, revision, cache, not may_fetch())
     return _fetched(handle, download, advice, is_cached)
@@ -115,8 +126,8 @@ def kaggle_folder(name: str, handle: str) -> str:
         return folder
     download = functools.partial(hub.model_download, name)
     advice = (
-        f"`python -c 'import kagglehub; print(kagglehub.model_download(\"{name}\"))'` prints its "
-        "folder, which you copy and give as the handle"
+        f"`python -c 'import kagglehub; print(kagglehub.model_download(\"{name}\"))'`, and give a "
+        "copy of the folder that it prints"
     )
     return _fetched(handle, download, advice)
 
@@ -155,12 +166,27 @@ def _fetched(
         return download()
     # The packages report a lost connection, an unknown name and a refused login in many classes.
     except Exception as error:
-        said = " ".join(str(error).split())[:200]
         raise ArtifactError(
-            f"module {handle}: it is not in the cache of this machine, and cannot be downloaded "
-            f"({type(error).__name__}: {said}); try again when the network is there, or on a "
-            f"machine that has it: {advice}"
+            f"module {handle}: it is not in the cache of this machine, and "
+            f"{_why_not(error, advice)}"
         ) from error
+
+
+def _why_not(error: Exception, advice: str) -> str:
+    """Why a download failed, and what to do."""
+    causes = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
+        causes.append(cause)
+    codes = [getattr(getattr(one, "response", None), "status_code", None) for one in causes]
+    if code := next(filter(None, codes), None):
+        return f"the hub answered {code}: {_ANSWERS.get(code, _ANSWER)}"
+    elsewhere = f"try again with a network, or run on a machine that has one {advice}"
+    if "OfflineModeIsEnabled" in (type(one).__name__ for one in causes):
+        return f"HF_HUB_OFFLINE forbids to download it: unset that, or {elsewhere}"
+    if any(isinstance(one, ConnectionError | TimeoutError | gaierror) for one in causes):
+        return f"there is no connection to the hub; {elsewhere}"
+    said = textwrap.shorten(str(causes[-1]), 100, placeholder=" …")
+    return f"the download failed ({type(causes[-1]).__name__}: {said}); {elsewhere}"
 
 
 _HUBS: dict[str, Callable[[str], str]] = {HUGGINGFACE: _from_huggingface, KAGGLE: _from_kaggle}

@@ -133,6 +133,8 @@ def test_own_files_refused(config_file):
 OVERRIDES = [
     ("training.strategy=multi_worker", None),
     ("data.source=files", r"data\.data_dir: expected the folder"),
+    ("encoder.handle=bert_smal", r"or keras:PRESET, got 'bert_smal'; did you mean bert_small\?"),
+    ("encoder.handle=bge_small_en", "; a preset of keras-hub is given as keras:bge_small_en"),
     ("data.dataset=mrcp", r"expected one of .*mrpc.*did you mean mrpc\?"),
     ("data.dataset=sst2_phrases", r"expected 'sst2', as 'sst2_phrases' is called now"),
     ("training", "expected KEY=VALUE"),
@@ -145,7 +147,7 @@ def test_overrides_are_checked(config_file):
     for override, message in OVERRIDES:
         if message is None:
             assert load_config(config_file, [override]).training.strategy == "multi_worker"
-            return
+            continue
         with pytest.raises(ConfigError, match=message):
             load_config(config_file, [override])
 

@@ -25,7 +25,6 @@ from tf_adapt.config.several_tasks_checks import one_task_problems, several_task
 from tf_adapt.config.task_checks import Found, kind_of, task_problems
 from tf_adapt.config.training_sections import AdaptationConfig
 from tf_adapt.errors import ConfigError
-from tf_adapt.printing.words import did_you_mean
 from tf_adapt.tasks.kinds import KINDS, ONE_TEXT
 
 _OF_ONE_TEXT = {kind for kind, row in KINDS.items() if row.texts == ONE_TEXT and row.target}
@@ -273,7 +272,6 @@ def _path_problems(config: Config) -> Found:
 
 
 def _handle_problems(handle: str, path: KeyPath) -> Found:
-    names = shipped_names()
     if is_name_or_url(handle):
         return
     with contextlib.suppress(OSError):  # a name that is too long for any file
@@ -286,7 +284,7 @@ def _handle_problems(handle: str, path: KeyPath) -> Found:
             return
     yield (
         path,
-        f"expected the name of a shipped module ({', '.join(names)}), an existing folder or .txt "
-        f"file of word vectors, an http(s) URL, hf://ORG/NAME or kaggle://…, got {handle!r}"
-        f"{did_you_mean(handle, names) or hint(handle)}",
+        f"expected the name of a shipped module ({', '.join(shipped_names())}), an existing folder "
+        "or .txt file of word vectors, an http(s) URL, hf://ORG/NAME, kaggle://… or keras:PRESET, "
+        f"got {handle!r}{hint(handle)}",
     )

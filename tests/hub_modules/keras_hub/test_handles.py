@@ -13,7 +13,8 @@ from huggingface_folders import write_folder
 
 from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.find import find_module
-from hub_modules.keras_hub.handles import is_preset_name, keras_folder
+from hub_modules.keras_hub.backbones import BACKBONES, backbone_class
+from hub_modules.keras_hub.handles import hint, is_preset_name, keras_folder
 from hub_modules.load import load_module
 from hub_modules.storage.fetching import fetching
 from tf_adapt.commands.main import cli
@@ -31,8 +32,24 @@ def test_folders_and_names(preset, tmp_path):
     assert not is_preset_name("roberta_base_en")
 
 
-def test_names_get_the_line_that_makes_them_work():
+def test_each_preset_is_hinted_before_a_shipped_name():
+    for row in BACKBONES:
+        for name in backbone_class(row).presets:
+            assert hint(name) == f"; a preset of keras-hub is given as keras:{name}"
+
+
+def test_names_get_the_line_that_makes_them_work(tmp_path):
+    for name in ("peft/adapter_config.json", "st/model.safetensors", "lost/variables/x"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("{}")
     for handle, message in [
+        ("bert_smal", "; did you mean bert_small.$"),
+        ("deberta_v3_small_en", "; a preset of keras-hub is given as keras:deberta_v3_small_en$"),
+        ("hf:org/name", "; did you mean hf://org/name.$"),
+        (f"{tmp_path}/st/model.safetensors", "a file: give the folder that it is in$"),
+        (f"{tmp_path}/st", "or config.json .*, got a folder without them"),
+        (f"{tmp_path}/lost", "saved_model.pb is missing; install or convert"),
+        (f"{tmp_path}/peft", "a PEFT adapter, which is no model; merge it"),
         ("roberta-base", "hf://roberta-base, a preset of keras-hub keras:roberta_base"),
         ("google/electra-small-discriminator", "is hf://google/electra-small-discriminator$"),
         ("keras:FacebookAI/roberta-base", "is hf://FacebookAI/roberta-base"),
@@ -50,7 +67,10 @@ def test_names_get_the_line_that_makes_them_work():
             "`tf-adapt module convert --from keras-nlp keras:gpt2_base_en --out gpt2_base_en`, "
             "and give gpt2_base_en$",
         ),
-        ("keras:no_such_preset", "no preset of this name; expected one of .*roberta_base_en"),
+        (
+            "keras:roberta_bas_en",
+            r"no preset of this name; the nearest of \d+ are roberta_base_en,",
+        ),
     ]:
         with pytest.raises(ArtifactError, match=message):
             load_module(handle)
@@ -143,7 +163,7 @@ def test_a_download_that_fails(downloading):
     downloading(download)
     with pytest.raises(
         ArtifactError,
-        match="cannot be downloaded .OSError: no route.*model_download.*roberta_base_en",
+        match="the download failed .OSError: no route.*model_download.*roberta_base_en",
     ):
         load_module("keras:roberta_base_en")
 

@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -109,8 +110,12 @@ def test_the_newest_whole_version_of_kaggles_cache_needs_no_network(tmp_path, mo
 
 
 def test_what_is_not_in_a_cache_is_told_how_to_get(cache):
-    for handle in ("hf://org/none", "hf://org/none@v2"):
-        with pytest.raises(ArtifactError, match="`hf download org/none --local-dir none`, and"):
+    for handle, asked in [
+        ("hf://org/none", "org/none"),
+        ("hf://org/none@v2", "org/none --revision v2"),
+    ]:
+        line = f"HF_HUB_OFFLINE.* `hf download {asked} --local-dir none`, and"
+        with pytest.raises(ArtifactError, match=line):
             load_module(handle)
     with (
         fetching(allowed=False),
@@ -126,6 +131,33 @@ def test_what_is_not_in_a_cache_is_told_how_to_get(cache):
     ]:
         with pytest.raises(ConfigError, match=message):
             load_module(handle)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ConnectionError("a\nlong text"), r"and there is no connection to the hub; try again"),
+        (ValueError(404), "and the hub answered 404: there is no such model or revision; compare"),
+        (ValueError(503), "and the hub answered 503: try again later$"),
+        (
+            OSError(28, "No space left"),
+            r"failed \(OSError: \[Errno 28\] No space left\); try again",
+        ),
+    ],
+)
+def test_why_a_download_failed_is_one_line(tmp_path, monkeypatch, error, message):
+    hub = pytest.importorskip("huggingface_hub")
+    if isinstance(error, ValueError):
+        error.response = SimpleNamespace(status_code=error.args[0])
+
+    def download(*_, **__):
+        raise FileNotFoundError("An error happened. Please see the documentation") from error
+
+    monkeypatch.setattr(hub, "snapshot_download", download)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(ArtifactError, match=message) as refused:
+        find_module("hf://org/failing")
+    assert len(str(refused.value)) < 300
 
 
 def with_pooling(folder: Path, settings: dict) -> Path:
