@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from step_costs import COSTS
 
 from tf_adapt.commands.main import cli
+from tf_adapt.comparison.execution import executors
 from tf_adapt.comparison.plan import dry_run as planned
 from tf_adapt.comparison.plan.expected_costs import (
     ENDING,
@@ -176,6 +177,20 @@ def test_either_a_folder_or_a_dry_run(write_config):
         assert message in result.stderr
 
 
+def test_where_it_would_run_is_checked_and_planned(write_config, tmp_path, monkeypatch):
+    monkeypatch.setattr(executors, "gpus", list)
+    path = write_config()
+    assert call(path, "--jobs", 3)[1].count("1 thread a run; 3 processes at a time") == 1
+    code, _, error = call(path, "--slurm", "time=5", "--cluster", "auto")
+    assert (code, "expected no --slurm beside it" in error) == (2, True)
+    code, _, error = call(path, "--gpus-per-run", 1)
+    assert (code, "expected visible NVIDIA GPUs, got 1" in error) == (2, True)
+    # Refused before anything is written.
+    out = ["--out", str(tmp_path / "out"), "--gpus-per-run", "1"]
+    assert CliRunner().invoke(cli, ["compare", str(path), *out]).exit_code == 2
+    assert not (tmp_path / "out").exists()
+
+
 def test_numbers_of_training_examples_are_counted(write_config):
     path = write_config(train_examples=[8, 20, "all"], data={"train_examples": None})
     code, output, _ = call(path)
@@ -192,6 +207,15 @@ def test_numbers_of_training_examples_are_counted(write_config):
 def a_cell(name, reading, **changes):
     measured = replace(COSTS, **changes)
     return CellCosts(name, (reading,), epochs=3, batch_size=10, building=1.0, measured=measured)
+
+
+def test_trials_cost_at_most_their_minutes():
+    cell, sizes = a_cell("cold", "a", features=0.0), {"train": 95, "dev": 20, "test": 50}
+    given = {"train": [95], "examples": sizes, "starting": 6.0, "threads": 1, "jobs": 1}
+    few = expected_costs([cell], [], runs=3, **given)
+    run = (expected_costs([cell], [], runs=4, **given).cpu_seconds - few.cpu_seconds) / 1
+    found = expected_costs([cell], [], runs=903, trials=900, minutes=2.0, **given)
+    assert found.cpu_seconds == pytest.approx(few.cpu_seconds + 120.0 + run)
 
 
 def test_costs_are_the_sum_over_runs():

@@ -5,6 +5,7 @@ import pytest
 import tf_adapt as ta
 from tf_adapt.comparison.execution import executors, jobs
 from tf_adapt.comparison.execution.executors import Resources
+from tf_adapt.comparison.execution.jobs import gpus_wanted
 from tf_adapt.errors import ConfigError
 
 GB = 10**9
@@ -63,6 +64,11 @@ def test_the_executor_of_this_machine(monkeypatch, tmp_path):
     assert made.gpus == [None] * 3
     with pytest.raises(ConfigError, match="--gpus-per-run: expected visible NVIDIA GPUs, got 0.5"):
         executors.executor_for(Resources(3, 0.5), 4, 1, {None}, tmp_path)
+    assert [gpus_wanted(names) for names in ({None}, {"cpu:2"}, {"gpu:2", "gpu:1", None})] == [
+        None,
+        None,
+        2,
+    ]
 
 
 def test_the_devices_that_configs_name_are_the_default_of_gpus_per_run():

@@ -34,7 +34,8 @@ UNDECIDED = 6
 @click.option(
     "--gpus-per-run",
     type=float,
-    help="By default as many as training.devices, else 1; 0.5 lets two runs share one.",
+    help="By default as many as training.devices, else 1 (of Slurm none); 0.5 lets two runs share "
+    "one.",
 )
 @click.option(
     "--slurm",
@@ -103,6 +104,7 @@ def compare(
     """
     import shlex
 
+    from tf_adapt.comparison.execution.executors import Resources, check_resources
     from tf_adapt.comparison.plan.settings import load_comparison
 
     check_out(out, dry_run)
@@ -110,18 +112,18 @@ def compare(
     options = _options("--slurm", slurm)
     if minutes is not None:
         comparison = _within(minutes, comparison, options, cluster)
+    resources = Resources(jobs, gpus_per_run, options, cluster, cpus_per_run)
     if dry_run:
+        check_resources(resources, len(comparison.cells), comparison.threads, comparison.devices)
         start_tensorflow()
-        _show_cells(comparison, as_json)
+        _show_cells(comparison, jobs, as_json)
         return 0
     from hub_modules.storage.machine import process_seconds
     from tf_adapt.comparison.budget.clock import Clock
     from tf_adapt.comparison.comparing import compare as compare_cells
-    from tf_adapt.comparison.execution.executors import Resources
     from tf_adapt.report.content import to_json
     from tf_adapt.report.lines import comparison_lines
 
-    resources = Resources(jobs, gpus_per_run, options, cluster, cpus_per_run)
     command = shlex.join(["tf-adapt", *sys.argv[1:]])
     clock = None if minutes is None else Clock(minutes, process_seconds())
     content = compare_cells(comparison, out, resources, cache, command, export_anyway, final, clock)
@@ -152,23 +154,27 @@ def _options(name: str, text: str | None) -> dict[str, str | int] | None:
         return None
     options: dict[str, str | int] = {}
     for part in filter(None, text.split(",")):
-        key, equals, value = part.partition("=")
-        if not (key.strip() and equals):
-            raise ConfigError(f"{name}: expected KEY=VALUE,…, got {text!r}")
-        value = value.strip()
+        key, equals, value = (one.strip() for one in part.partition("="))
+        if not (key and equals and value):
+            raise ConfigError(
+                f"{name}: expected KEY=VALUE,…, got {part!r} in {text!r}; values with commas, such "
+                "as lists of nodes, are for ta.compare(slurm={…})"
+            )
+        if key in options:
+            raise ConfigError(f"{name}: {key}: expected it once, got it twice in {text!r}")
         # Names such as 00123 stay texts.
         is_number = value.isdecimal() and value == str(int(value))
-        options[key.strip()] = int(value) if is_number else value
+        options[key] = int(value) if is_number else value
     return options
 
 
-def _show_cells(comparison, as_json: bool) -> None:
+def _show_cells(comparison, jobs: int | None, as_json: bool) -> None:
     from rich.console import Console
 
     from tf_adapt.comparison.plan.dry_run import dry_run
     from tf_adapt.comparison.plan_in_words import cells_table, lines
 
-    plan = dry_run(comparison)
+    plan = dry_run(comparison, jobs)
     if not as_json:
         table = cells_table(plan)
         # The full width of the table, even on a narrower terminal.

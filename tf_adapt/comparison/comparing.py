@@ -7,7 +7,12 @@ from pathlib import Path
 from tf_adapt.comparison.budget.stages import Clock, before_scoring, with_findings
 from tf_adapt.comparison.cell_results import SCORED_ON
 from tf_adapt.comparison.execution.display import Display
-from tf_adapt.comparison.execution.executors import Resources, executor_for, machine_in_words
+from tf_adapt.comparison.execution.executors import (
+    Resources,
+    check_resources,
+    executor_for,
+    machine_in_words,
+)
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.running import Until, run_all
 from tf_adapt.comparison.extending import outcomes_of
@@ -60,7 +65,7 @@ def compare(
 
     Raises:
         ConfigError: the folder belongs to another comparison; as `known_sizes`,
-            `checked_members`, `check_new_students` and `check_analyses`.
+            `checked_members`, `check_resources`, `check_new_students` and `check_analyses`.
         DataError: the data are wrong, or have changed since the comparison was started.
         ArtifactError, TrainingError: a run failed.
         KeyboardInterrupt, SystemExit: after a signal, once the runs have saved their state.
@@ -69,6 +74,8 @@ def compare(
     comparison, splits, data = checked_splits(comparison)
     inputs = input_hashes(comparison)
     kept = cache or comparison.cells[0].config.features.cache
+    resources = resources or Resources()
+    check_resources(resources, len(comparison.cells), comparison.threads, comparison.devices)
     check_new_students(comparison, out)
     with locked(out):
         comparison = as_begun(comparison, out)
@@ -83,7 +90,7 @@ def compare(
             def run(outcomes: Outcomes, until: Until | None = None) -> int:
                 unfinished, threads = outcomes.unfinished_cells(), comparison.threads
                 executor = executor_for(
-                    resources or Resources(), unfinished, threads, comparison.devices, features
+                    resources, unfinished, threads, comparison.devices, features
                 )
                 if comparison.minutes is not None:  # by parts, of other numbers of runs
                     display.begin()

@@ -41,8 +41,8 @@ def lines(plan: dict[str, Any]) -> list[str]:
         f"runs: {plan['runs']} = {_firsts(plan)}{counted(len(plan['cells']), 'cell')} × "
         f"{_sizes(plan)}{_runs_of_a_cell(plan)}",
         *([_MAY_EXTEND] if plan["extend"] else []),
-        f"{counted(plan['threads'], 'thread')} a run; by default "
-        f"{counted(plan['jobs'], 'process')} at a time, on this machine as it is now",
+        f"{counted(plan['threads'], 'thread')} a run; {counted(plan['jobs'], 'process')} at a "
+        "time, on this machine as it is now",
         *costs_lines(ExpectedCosts(**plan["costs"]), plan["jobs"]),
         f"keeps about {_disk(plan) / 1e9:.1f} GB on disk: two checkpoints and the best weights of "
         "each run",
@@ -89,7 +89,7 @@ def _searched(plan: dict[str, Any]) -> list[str]:
     search = plan["search"]
     if search is None:
         return []
-    minutes = "" if search["minutes"] is None else f", at most {search['minutes']:g} minutes"
+    minutes = f", at most {search['minutes']:g} minutes" if search["minutes"] else ""
     pruner = "" if search["pruner"] == NO_PRUNER else f", ended early by {search['pruner']}"
     of_spaces: dict[str, list[str]] = {}
     for cell in plan["cells"]:

@@ -3,7 +3,7 @@
 import difflib
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 
@@ -79,6 +79,11 @@ def describe(model: type[BaseModel], error: dict) -> str:
     return f"expected {expected}, got {shown(error['input'])}{_hint(error['input'])}"
 
 
+def key_path(location: tuple) -> KeyPath:
+    """The location of an error record without the type that a union tried in vain."""
+    return location[:-1] if location and location[-1] in ("int", "float") else location
+
+
 def shown(value: Any) -> str:
     """A value as messages show it: short, `null` as in YAML."""
     if isinstance(value, dict):
@@ -97,9 +102,16 @@ def _sections(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
 def _forms(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
     """The keys of a section that are sections, with each form that these may have."""
     for name, field in model.model_fields.items():
-        for candidate in (field.annotation, *getattr(field.annotation, "__args__", ())):
-            if isinstance(candidate, type) and issubclass(candidate, BaseModel):
-                yield name, candidate
+        for form in _forms_in(field.annotation):
+            yield name, form
+
+
+def _forms_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The sections in an annotation, also those in lists and by user-defined name."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _forms_in(part)
 
 
 def _field(model: type[BaseModel], location: tuple):

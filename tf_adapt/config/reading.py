@@ -17,7 +17,7 @@ from tf_adapt.config.checks import defaults_of, problems_of
 from tf_adapt.config.contrastive_checks import CONTRASTIVE
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TextConfig, TfdsConfig
 from tf_adapt.config.default_training import default_training
-from tf_adapt.config.messages import Problems, describe, location_of, shown
+from tf_adapt.config.messages import Problems, describe, key_path, location_of, shown
 from tf_adapt.config.names import canonical_path, with_canonical_names
 from tf_adapt.config.paths import resolve_paths
 from tf_adapt.config.sections import Config, TaskConfig
@@ -273,7 +273,7 @@ def typed(
         errors = [detail for detail in errors if not detail["loc"] or detail["loc"][0] not in known]
     # Unknown keys first: a mistyped key explains the missing one.
     for detail in sorted(errors, key=lambda detail: detail["type"] != "extra_forbidden"):
-        problems.add((*prefix, *detail["loc"]), describe(model, detail))
+        problems.add((*prefix, *key_path(detail["loc"])), describe(model, detail))
     return None
 
 

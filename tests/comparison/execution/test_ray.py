@@ -13,7 +13,7 @@ import yaml
 from commands import Command
 from report_times import without_times
 
-from tf_adapt.comparison.execution.executors import Resources, executor_for
+from tf_adapt.comparison.execution.executors import Resources, check_resources, executor_for
 from tf_adapt.comparison.execution.ray_cluster import RayExecutor
 from tf_adapt.errors import ConfigError
 
@@ -77,6 +77,8 @@ def test_tasks_leave_their_exit_codes_and_logs(cluster, tmp_path):
 def test_what_is_refused(tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match="HOST:PORT of a running Ray.*got 127.0.0.1:1 "):
         executor_for(Resources(cluster="127.0.0.1:1"), 1, 1, {None}, tmp_path).start(None)
+    with pytest.raises(ConfigError, match="HOST:PORT of a running .*got foo .no host and port"):
+        check_resources(Resources(cluster="foo"), 1, 1, {None})
     with pytest.raises(ConfigError, match="expected no --slurm beside it"):
         Resources(cluster="auto", slurm={})
     with pytest.raises(ConfigError, match="--cpus-per-run: expected --cluster beside it"):

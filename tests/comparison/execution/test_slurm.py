@@ -121,6 +121,12 @@ def test_a_job_of_an_earlier_comparison_is_waited_for(cluster, tmp_path):
 def test_options_of_the_command_line():
     given = _options("--slurm", "partition=gpu, time=120,account=00123,mem=0")
     assert given == {"partition": "gpu", "time": 120, "account": "00123", "mem": 0}
+    with pytest.raises(ConfigError, match="got 'n2' in .*; values with commas.* ta.compare"):
+        _options("--slurm", "exclude=n1,n2")
+    with pytest.raises(ConfigError, match="KEY=VALUE,…, got 'mem=' in"):
+        _options("--slurm", "mem=,time=3")
+    with pytest.raises(ConfigError, match="time: expected it once, got it twice"):
+        _options("--slurm", "time=120,time=3")
 
 
 def test_what_is_refused(cluster, tmp_path, monkeypatch):
@@ -143,6 +149,8 @@ def test_what_is_refused(cluster, tmp_path, monkeypatch):
         executor(tmp_path, setup="text")
     with pytest.raises(ConfigError, match="nodes: expected a whole number, got 'two'"):
         executor(tmp_path, nodes="two")
+    with pytest.raises(ConfigError, match="ntasks_per_node: expected 1, a job is one run, got 4"):
+        executor(tmp_path, nodes=1, ntasks_per_node=4)
     with pytest.raises(ConfigError, match="slurm: expected a dict such as .*got 'partition=gpu'"):
         ta.compare({}, tmp_path / "out", slurm="partition=gpu")
     with pytest.raises(ConfigError, match="expected a whole number with --slurm.*got 0.5"):

@@ -124,12 +124,24 @@ def test_the_paper_s_space_takes_every_adaptation(searching):
             {"space": SPACE | only_with({"training.epochs": [2, 5]})},
             "training.epochs has in a cell, got 5",
         ),
+        (
+            {"space": {"training.learning_rate": {"low": 1e-4, "high": 1e-3, "lg": True}}},
+            "lg: unknown key; did you mean log?",
+        ),
+        ({"space": {"training.learning_rate": {"choices": 3}}}, "expected a list of texts, numb"),
     ],
 )
 def test_what_is_refused(searching, search, message):
     with pytest.raises(ConfigError, match=r"config\.yaml") as refused:
         searching(search)
     assert message in str(refused.value)
+
+
+def test_a_wrong_number_is_told_once(searching):
+    with pytest.raises(ConfigError) as refused:
+        searching({"space": {"training.learning_rate": {"low": 1e-4, "high": float("inf")}}})
+    assert str(refused.value).endswith("high: expected a number above low, got inf")
+    assert " | " not in str(refused.value)
 
 
 def test_what_a_run_s_config_keeps_in_another_form_is_refused(searching, tmp_path, monkeypatch):

@@ -4,9 +4,9 @@ import pytest
 from closed_form_search import finish, outcomes_of, run_all
 
 from tf_adapt.comparison.execution.outcomes import CHOOSING_SEED
-from tf_adapt.comparison.execution.runs import remember_failure
+from tf_adapt.comparison.execution.runs import CellRun, remember_failure
 from tf_adapt.comparison.search.results import search_results
-from tf_adapt.comparison.search.trials import spent
+from tf_adapt.comparison.search.trials import seconds_of, spent
 
 RATE = "training.learning_rate"
 
@@ -77,6 +77,19 @@ def test_a_budget_in_minutes_ends_the_trials_of_a_cell(searching, tmp_path):
     assert [setting.number for _, _, setting in trials] == [0, 1, 2, 0, 1, 2]
     more = searching({"minutes": 0.7})
     assert run_all(more, tmp_path, at_once=1)[:3] == trials[:3]
+
+
+def test_trials_that_diverge_spend_the_budget_too(searching, tmp_path):
+    (cell,) = searching({"minutes": 0.5}, adaptations=["tune"]).cells
+    runs = [CellRun(cell, 1e-3, seed, tmp_path) for seed in range(4)]
+    spent_by = {runs[0].folder: 12.0, runs[2].folder: 8.0}
+
+    def metrics(run):
+        seconds = spent_by.get(run.folder)
+        return None if seconds is None else {"seconds": {"total": seconds}}
+
+    assert seconds_of(runs, metrics) == 40.0
+    assert seconds_of(runs[1:2], metrics) == 0.0
 
 
 def test_what_a_killed_trial_spent_before_counts():

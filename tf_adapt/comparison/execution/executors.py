@@ -13,9 +13,15 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hub_modules.storage.machine import gpus
-from tf_adapt.comparison.execution.jobs import default_gpus_per_run, jobs_at_once, shares
+from tf_adapt.comparison.execution.jobs import (
+    default_gpus_per_run,
+    gpus_wanted,
+    jobs_at_once,
+    shares,
+)
 from tf_adapt.comparison.execution.local import LocalExecutor
 from tf_adapt.comparison.execution.ray_cluster import RayCluster, RayExecutor
+from tf_adapt.comparison.execution.ray_connection import cluster_address
 from tf_adapt.comparison.execution.runs import CellRun
 from tf_adapt.comparison.execution.slurm import SlurmExecutor
 from tf_adapt.errors import ConfigError
@@ -30,8 +36,9 @@ class Resources:
 
     Attributes:
         jobs: runs at a time; None: as many as the machine allows, or a queue takes.
-        gpus_per_run: 1, more, or a fraction, so that several runs share a GPU; None: where this
-            machine has GPUs as many as the most that `training.devices` asks for, else 1.
+        gpus_per_run: 1, more, or a fraction, so that several runs share a GPU; None: as many as the
+            most that `training.devices` asks for; where it asks for none, 1 if there are GPUs, and
+            none of Slurm.
         slurm: options of `sbatch`, for a Slurm cluster.
         cluster: the address of a Ray cluster, or `auto`.
         cpus_per_run: that Ray keeps free for a run; None: its threads.
@@ -113,7 +120,8 @@ def executor_for(
     """
     if resources.slurm is not None:
         most = resources.jobs or MOST_QUEUED
-        return SlurmExecutor(resources.slurm, most, resources.gpus_per_run, threads, cache)
+        asked = resources.gpus_per_run or gpus_wanted(devices)
+        return SlurmExecutor(resources.slurm, most, asked, threads, cache)
     if resources.cluster is not None:
         most = resources.jobs or MOST_QUEUED
         given = resources.gpus_per_run, resources.cpus_per_run or threads
@@ -134,6 +142,19 @@ def executor_for(
     found = shares(visible, resources.jobs, per_run)
     jobs = resources.jobs or jobs_at_once(cells, threads, len(found))
     return LocalExecutor(found[:jobs], threads, cache)
+
+
+def check_resources(
+    resources: Resources, cells: int, threads: int, devices: Collection[str | None]
+) -> None:
+    """Refuses, before anything is written, what `executor_for` and a cluster would refuse.
+
+    Raises:
+        ConfigError: as `executor_for`; no Ray cluster answers at its address.
+    """
+    executor_for(resources, cells, threads, devices, Path())
+    if resources.cluster is not None:
+        cluster_address(resources.cluster)
 
 
 def check_gpus_per_run(name: str, value: float | None) -> None:

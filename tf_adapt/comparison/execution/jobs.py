@@ -32,12 +32,15 @@ def default_gpus_per_run(devices: Iterable[str | None], visible: int) -> int:
         devices: `training.devices` of the runs.
         visible: the number of GPUs, at least one; a run that wants more refuses it itself.
     """
-    wanted = [
-        visible if name == "all" else int(name.removeprefix("gpu:"))
-        for name in devices
-        if name and not name.startswith("cpu:")
-    ]
-    return min(visible, max(wanted, default=1))
+    if "all" in devices:
+        return visible
+    return min(visible, gpus_wanted(devices) or 1)
+
+
+def gpus_wanted(devices: Iterable[str | None]) -> int | None:
+    """The most GPUs that a run asks for by number; None: none does."""
+    asked = [name.removeprefix("gpu:") for name in devices if name and name.startswith("gpu:")]
+    return max(map(int, asked), default=None)
 
 
 def shares(gpus: Sequence[str], jobs: int | None, gpus_per_run: float) -> list[str]:

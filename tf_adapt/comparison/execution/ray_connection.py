@@ -94,21 +94,23 @@ def _started() -> str | None:
 def _check_answers(where: str, address: str) -> None:
     if why := _why_silent(address):
         raise ConfigError(
-            f"{where}: expected HOST:PORT of a running Ray cluster, or auto, got {address} "
-            f"({why}); `ray status` on its head names it"
+            f"{where}: expected HOST:PORT of a running Ray cluster, or auto, got "
+            f"{address or 'nothing'} ({why}); `ray status` on its head names it"
         )
 
 
 def _why_silent(address: str) -> str | None:
     """Why nothing of Ray is at an address; None: its server (gRPC, which is HTTP/2) answers."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
+    if not (host and port.isdecimal()):
+        return "no host and port"
     try:
         with socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS) as connection:
             if os.environ.get("RAY_USE_TLS") == "1":
                 return None
             connection.sendall(_HELLO)
             answer = connection.recv(9)
-    except (OSError, ValueError) as error:
+    except OSError as error:
         return str(error)
     is_server = len(answer) > 3 and answer[3] == _SETTINGS
     return None if is_server else "what answers there is not Ray"

@@ -37,6 +37,8 @@ _OURS = {
     "cpus_per_task": "set compare.threads, which are the cores of a run",
     "stderr_to_stdout": "leave it out: the log of a run has both",
 }
+# More of either would start a run several times, in one folder.
+_AT_MOST_ONE = ("nodes", "ntasks_per_node")
 _IN_PYTHON = "in ta.compare(slurm=)"
 # The type of options that are neither a text nor a number as sbatch takes it.
 _TYPES = {
@@ -233,6 +235,8 @@ def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
         kind, in_words = _TYPES.get(key, (type(value), ""))
         if type(value) is not kind:
             raise ConfigError(f"--slurm: {key}: expected {in_words}, got {value!r}")
+        if key in _AT_MOST_ONE and value != 1:
+            raise ConfigError(f"--slurm: {key}: expected 1, a job is one run, got {value!r}")
     if "time" not in options:  # submitit would ask for 5 minutes
         raise ConfigError(
             "--slurm: time: expected the minutes that a job may take, such as time=120, got none; "

@@ -49,8 +49,11 @@ from tf_adapt.training.resolving.devices import make_strategy
 from tf_adapt.training.resolving.warm_start import started_model, starting_run
 
 
-def dry_run(comparison: Comparison) -> dict[str, Any]:
+def dry_run(comparison: Comparison, jobs: int | None = None) -> dict[str, Any]:
     """The plan as plain values: cells, splits, and the number of runs.
+
+    Args:
+        jobs: runs at a time; None: as many as this machine allows.
 
     Raises:
         ConfigError: as `known_sizes` and `checked_members`.
@@ -86,7 +89,7 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
     members = len(comparison.seeds) * sum(cell.together for cell in comparison.cells)
     visible = len(gpus())
     most = visible // default_gpus_per_run(comparison.devices, visible) if visible else None
-    jobs = jobs_at_once(len(cells), comparison.threads, most)
+    jobs = jobs or jobs_at_once(len(cells), comparison.threads, most)
     examples = {name: len(records) for name, records in splits.examples.items()}
     # A run of a fold scores that fold.
     of_run = examples | ({"test": examples["test"] // folds} if folds else {})
@@ -100,6 +103,8 @@ def dry_run(comparison: Comparison) -> dict[str, Any]:
         starting=starting,
         threads=comparison.threads,
         jobs=jobs,
+        trials=max(1, folds) * tried,
+        minutes=None if comparison.search is None else comparison.search.minutes,
     )
     return {
         "cells": cells,

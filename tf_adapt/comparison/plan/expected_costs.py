@@ -61,6 +61,8 @@ def expected_costs(
     starting: float,
     threads: int,
     jobs: int,
+    trials: int = 0,
+    minutes: float | None = None,
 ) -> ExpectedCosts:
     """The sum over the runs of all cells.
 
@@ -71,11 +73,19 @@ def expected_costs(
         starting: CPU seconds until a process has read the data.
         threads: of a process.
         jobs: processes at a time.
+        trials: those of the runs that end within `minutes` together; None: all of them.
     """
+
+    def of_runs(cost: float) -> float:
+        searched = trials * cost
+        if minutes is not None:  # the trial that reaches them is the last
+            searched = min(searched, 60 * minutes * threads + cost)
+        return (runs - trials) * cost + searched
+
     of_cells = [
         starting
         + cell.measured.tracing
-        + sum(runs * sum(costs_of_run(cell, number, examples)) for number in train)
+        + sum(of_runs(sum(costs_of_run(cell, number, examples))) for number in train)
         for cell in cells
     ]
     features = {cell.reading: cell.measured.features * sum(examples.values()) for cell in cells}

@@ -72,8 +72,9 @@ def was_stopped(trial: CellRun, epochs: int, best: float) -> bool:
 
 
 def seconds_of(trials: list[CellRun], metrics: Metrics) -> float:
-    """The seconds of trials that finished; those that diverged have none."""
-    return sum(spent(of_run) for trial in trials if (of_run := metrics(trial)) is not None)
+    """The seconds of trials. Those that diverged left none, and count as the mean of the others."""
+    known = [spent(of_run) for trial in trials if (of_run := metrics(trial)) is not None]
+    return sum(known) / len(known) * len(trials) if known else 0.0
 
 
 def spent(metrics: dict[str, Any]) -> float:
