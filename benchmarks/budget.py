@@ -1,13 +1,15 @@
 """`python -m benchmarks.budget`: does a comparison within minutes recommend what a whole one does?
 
-Published comparisons (`docs/results`) are replayed: rungs see the mean of each cell with the noise
-of one seed and of dev, and are misled by the shorter training (`MISLED`); the finalists have the
-answers that are published, and the verdict is made anew from these. Their numbers of cells and
-seeds are small, so grids are drawn too. A run costs what it trains: epochs × examples, the same in
-all cells.
+Published comparisons (`docs/results`) are replayed: rungs see the curve of a seed after their share
+of the epochs; where a report has no curves, the mean of each cell with the noise of one seed and of
+dev, misled by the shorter training (`MISLED`). The finalists have the answers that are published,
+and the verdict is made anew from these. Their numbers of cells and seeds are small, so grids are
+drawn too. A run costs what it trains, epochs × examples, the same in all cells, and the fewest
+steps of a rung (without curves of default epochs; drawn grids have long trainings).
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import click
@@ -24,9 +26,11 @@ from tf_adapt.comparison.budget.halving import (
     needs_rung,
     wanted,
 )
+from tf_adapt.comparison.budget.screening import fewest_steps
 from tf_adapt.comparison.kept.answers import FILE, read_answers
 from tf_adapt.comparison.kept.scores import rescored
 from tf_adapt.comparison.verdict.ranking import ranking
+from tf_adapt.paper import FROZEN
 from tf_adapt.report.content import Content
 from tf_adapt.report.scored_cells import ScoredCell
 from tf_adapt.statistics.relation import FEWEST_SEEDS
@@ -35,6 +39,7 @@ from tf_adapt.statistics.relation import FEWEST_SEEDS
 # quickstart's curves ❄ against 🔥 differs by 3.2 and 1.9); the noise of a run on 300 examples of
 # dev, beside that of all cells; what a second rate is behind; a cell's luck on the test set.
 MISLED, NOISE, WORSE_RATE, ITEMS = (4.0, 2.0), 1.4, 2.0, 1.0
+EPOCHS, FROZEN_EPOCHS, BATCH = 6, 30, 16
 SEEDS, ADAPTATIONS = 5, ("feature_extraction", "fine_tuning", "lora")
 
 
@@ -73,10 +78,15 @@ def _replayed(name: str, content: Content, times: int) -> list[tuple[bool, float
     means = {n: 100 * (cell.results.mean or 0.0) for n, cell in cells.items()}
     deviations = {n: 100 * (cell.results.deviation or 0.0) for n, cell in cells.items()}
     groups = {n: group_of(cell.adaptation, cell.pretrained) for n, cell in cells.items()}
+    batches = math.ceil(content.examples["train"] / BATCH)
+    steps = {n: batches * _epochs(cell) for n, cell in cells.items()}
+    has_curves = all(cell.curves for cell in cells.values())
     found = []
     for number in range(times):
         random = np.random.default_rng([number])
-        chosen, cost = _screened(random, means, deviations, groups, content.trials)
+        curves = {n: random.choice(cell.curves) for n, cell in cells.items()} if has_curves else {}
+        seen = _on_curves(curves) if curves else _misled(random, means, deviations)
+        chosen, cost = _screened(seen, groups, content.trials, steps)
         if chosen not in by_chosen:
             some = replace(answers, cells={n: answers.cells[n] for n in chosen})
             part = replace(content, cells=[cells[n] for n in chosen], pairs=[])
@@ -91,40 +101,67 @@ def _replayed(name: str, content: Content, times: int) -> list[tuple[bool, float
     return found
 
 
+def _epochs(cell: ScoredCell) -> int:
+    if cell.curves:
+        return len(cell.curves[0])
+    return FROZEN_EPOCHS if cell.adaptation == FROZEN else EPOCHS
+
+
 def _with_parameters(cell: ScoredCell) -> ScoredCell:
     """Old reports do not have their number: of alike cells the first is then recommended."""
     known = cell.costs.trainable_parameters or 0
     return replace(cell, costs=replace(cell.costs, trainable_parameters=known))
 
 
+# What a run of a rung has on dev, in points: number of the rung, cell, rate.
+Seen = Callable[[int, str, int], float]
+
+
+def _misled(random, means: Mapping[str, float], deviations: Mapping[str, float]) -> Seen:
+    places = [
+        {name: mean + misled * random.standard_normal() for name, mean in means.items()}
+        for misled in MISLED
+    ]
+
+    def seen(number: int, name: str, rate: int) -> float:
+        noise = np.hypot(NOISE, deviations[name]) * random.standard_normal()
+        return places[number][name] - WORSE_RATE * rate + noise
+
+    return seen
+
+
+def _on_curves(curves: Mapping[str, Sequence[float]]) -> Seen:
+    def seen(number: int, name: str, rate: int) -> float:
+        epochs = math.ceil(RUNGS[number].epochs * len(curves[name]))
+        return 100 * max(curves[name][:epochs]) - WORSE_RATE * rate
+
+    return seen
+
+
 def _screened(
-    random,
-    means: Mapping[str, float],
-    deviations: Mapping[str, float],
-    groups: Mapping[str, str],
-    rates: int,
+    seen: Seen, groups: Mapping[str, str], rates: int, steps: Mapping[str, float]
 ) -> tuple[tuple[str, ...], float]:
-    """The finalists, and what the rungs cost in whole trainings."""
-    going: Rates = {name: tuple(range(rates)) for name in means}
+    """The finalists, and what the rungs cost in whole trainings.
+
+    Args:
+        groups, steps: of each cell; the steps of a whole training.
+    """
+    going: Rates = {name: tuple(range(rates)) for name in groups}
     tried, known, cost = going, [], 0.0
-    for rung, misled in zip(RUNGS, MISLED, strict=True):
-        if known and not needs_rung(going, wanted(len(means))):
+    for number, rung in enumerate(RUNGS):
+        if known and not needs_rung(going, wanted(len(groups))):
             break
-        place = {name: mean + misled * random.standard_normal() for name, mean in means.items()}
         known.append(
             {
-                name: {
-                    rate: place[name]
-                    - WORSE_RATE * rate
-                    + np.hypot(NOISE, deviations[name]) * random.standard_normal()
-                    for rate in of_cell
-                }
+                name: {rate: seen(number, name, rate) for rate in of_cell}
                 for name, of_cell in going.items()
             }
         )
-        cost += sum(map(len, going.values())) * rung.epochs * rung.examples
+        for name, of_cell in going.items():
+            share = max(rung.epochs * rung.examples, fewest_steps(number) / steps[name])
+            cost += len(of_cell) * min(1.0, share)
         tried, going = going, kept(going, known, groups)
-    return tuple(finalists(tried, known, groups, wanted(len(means)))), cost
+    return tuple(finalists(tried, known, groups, wanted(len(groups)))), cost
 
 
 def _drawn(random, cells: int, spread: float, within: bool = True) -> tuple[bool, float, float]:
@@ -145,7 +182,8 @@ def _drawn(random, cells: int, spread: float, within: bool = True) -> tuple[bool
     whole = dict(zip(names, items + [seeds[n].mean() for n in names], strict=True))
     chosen, cost, count, scored = tuple(names), 0.0, SEEDS, again
     if within:
-        chosen, cost = _screened(random, means, deviations, groups, 3)
+        seen = _misled(random, means, deviations)
+        chosen, cost = _screened(seen, groups, 3, dict.fromkeys(names, np.inf))
         count, scored = FEWEST_SEEDS, seeds
     mine = {n: items[names.index(n)] + scored[n][:count].mean() for n in chosen}
     best, other = max(whole, key=whole.get), max(mine, key=mine.get)

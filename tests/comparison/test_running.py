@@ -107,14 +107,14 @@ def test_a_run_of_an_earlier_comparison_is_adopted_though_it_holds_its_folder(ou
 
 
 @pytest.mark.slow
-def test_200_runs_are_scheduled_in_a_twentieth_of_runs_of_a_second(comparison_of, tmp_path):
-    changes = {"adaptations": ["fine_tuning", "feature_extraction"], "seeds": 98}
+def test_500_runs_are_scheduled_in_a_twentieth_of_runs_of_a_second(comparison_of, tmp_path):
+    changes = {"adaptations": ["fine_tuning", "feature_extraction"], "seeds": 248}
     outcomes = Outcomes(comparison_of(learning_rates=[1e-3, 1e-4], **changes), tmp_path / "out")
     started = time.process_time()
     with Display("test") as display:
         running.run_all(outcomes, AtOnce(), display)
-    assert outcomes.counts() == (200, 200)
-    assert time.process_time() - started < 0.05 * 200
+    assert outcomes.counts() == (500, 500)
+    assert time.process_time() - started < 0.05 * 500
 
 
 @pytest.mark.parametrize("held", [0, 1])
