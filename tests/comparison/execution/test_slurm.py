@@ -93,6 +93,20 @@ def test_a_job_that_is_lost_after_it_saved_is_counted_anew(cluster, tmp_path, mo
     assert all_ended(made) == [(run, 0)]
 
 
+def test_all_jobs_are_cancelled_where_a_comparison_is_interrupted(cluster, tmp_path):
+    made = executor(tmp_path)
+    for number in range(2):
+        made.start(Command(tmp_path / f"run_{number}"))
+    made.flush()
+    _waited_for(lambda: all(int(path.read_text() or 0) for path in (cluster / "queue").glob("1_*")))
+    cancelled = cluster / "cancelled"
+    tool = cluster / "bin" / "scancel"
+    tool.write_text(tool.read_text().replace("exec", f'echo "$@" > {cancelled}\nexec', 1))
+    made.stop()
+    assert sorted(cancelled.read_text().split()) == ["1_0", "1_1"]
+    assert made.running == [] and not list((cluster / "queue").glob("1_?"))
+
+
 def test_a_queue_that_does_not_answer_loses_nothing(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(slurm, "LOST_SECONDS", 0.0)
     made, run = executor(tmp_path), Command(tmp_path / "run")
