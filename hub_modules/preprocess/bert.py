@@ -1,5 +1,6 @@
 """BERT's inputs: WordPiece ids, packed segments, and the position of each word's first piece."""
 
+import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -210,18 +211,26 @@ def _tokenizer(vocabulary: list[str], lower_case: bool, rules: WordRules | None,
     try:
         if rules is not None:
             return WordPieceTokenizer(vocabulary, rules, added or AddedTokens({}, {}))
-        return tensorflow_text.FastBertTokenizer(
-            vocab=vocabulary,
-            lower_case_nfd_strip_accents=lower_case,
-            unknown_token=UNKNOWN,
-            token_out_type=tf.int32,
-            support_detokenization=False,
-        )
+        # Constants of a graph are not shared with another.
+        make = _shared_tokenizer if tf.executing_eagerly() else _shared_tokenizer.__wrapped__
+        return make(tuple(vocabulary), lower_case)
     except (RuntimeError, ValueError) as error:
         raise ArtifactError(
             f"vocabulary of {len(vocabulary)} word pieces: tensorflow-text cannot use it "
             f"({error}); take the vocabulary that belongs to the weights"
         ) from error
+
+
+@functools.lru_cache(maxsize=4)
+def _shared_tokenizer(vocabulary: tuple[str, ...], lower_case: bool):
+    """Made once for each vocabulary: that of BERT takes as long as to read its weights."""
+    return tensorflow_text.FastBertTokenizer(
+        vocab=list(vocabulary),
+        lower_case_nfd_strip_accents=lower_case,
+        unknown_token=UNKNOWN,
+        token_out_type=tf.int32,
+        support_detokenization=False,
+    )
 
 
 def _check_vocabulary(vocabulary: list[str], special: Mapping[str, str]) -> None:
