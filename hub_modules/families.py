@@ -17,8 +17,8 @@ class Family:
             those from it on.
         is_transformer: they are transformers, natively.
         word_piece: which of a word's tokens stands for it by default: "first" or "last".
-        takes: the kinds of weights that an adaptation can add to a native encoder: see
-            `hub_modules.native.added.settings`.
+        takes: the kinds of weights that an adaptation can add to a native encoder, or find in it:
+            see `hub_modules.native.added.settings`.
         takes_token: each row can end in a classification token.
         generates: they can continue a text, natively, with `step`.
         reads_characters: they read the characters of words, and have no vocabulary.
@@ -62,7 +62,7 @@ FAMILIES = {
         like="bert",
         reads_both_ways=True,
         is_transformer=True,
-        takes=("bottleneck", "projected_attention", "task_attention", "lora"),
+        takes=("bottleneck", "projected_attention", "task_attention", "lora", "biases"),
         allows_xla=True,
         distillable=True,
     ),
@@ -71,19 +71,23 @@ FAMILIES = {
         like="elmo",
         reads_both_ways=True,
         has_directions=True,
-        takes=("bottleneck",),
+        takes=("bottleneck", "biases"),
         reads_characters=True,
         no_engine="whose loops over the words are slower there than in TensorFlow",
     ),
     # Bidirectional backbones of keras-hub: RoBERTa, ELECTRA, DeBERTa-v3, ….
     "keras": Family(
-        joins_pairs=True, like="bert", reads_both_ways=True, is_transformer=True, takes=("lora",)
+        joins_pairs=True,
+        like="bert",
+        reads_both_ways=True,
+        is_transformer=True,
+        takes=("lora", "biases"),
     ),
     "causal": Family(
         joins_pairs=True,
         like="bert",
         is_transformer=True,
-        takes=("bottleneck", "lora"),
+        takes=("bottleneck", "lora", "biases"),
         takes_token=True,
         generates=True,
     ),
@@ -99,7 +103,7 @@ FAMILIES = {
         like="bert",
         reads_both_ways=True,
         is_transformer=True,
-        takes=("bottleneck", "lora"),
+        takes=("bottleneck", "lora", "biases"),
     ),
     # AWD-LSTM. Before a word there may be a marker, whose state has not seen the word.
     "lstm": Family(
@@ -107,6 +111,7 @@ FAMILIES = {
         like="elmo",
         word_piece="last",
         program_takes_texts=True,
+        takes=("biases",),
         first_state="xxbos",
         some_layers=True,
         rates_by_task=True,

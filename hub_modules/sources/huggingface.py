@@ -254,8 +254,8 @@ def _check_pooler(stored: dict[str, str], path: Path) -> None:
     if "embeddings.word_embeddings.weight" in stored and "pooler.dense.weight" not in stored:
         raise ArtifactError(
             f"{path}: pooler.dense.weight: expected the pooler, got none: this checkpoint was "
-            "saved without it; convert one that has it (in transformers: BertModel with "
-            "add_pooling_layer=True, which starts a missing pooler at random: train it first)"
+            f"saved without it; as keras:{path.parent} it is read without one (in keras-hub's "
+            "layers), or convert one that has it"
         )
 
 

@@ -73,6 +73,12 @@ def test_the_modules_own_program_computes_the_same(family, converted):
 def test_what_does_not_fit_is_refused(family, published, converted, tmp_path):
     with pytest.raises(ConfigError, match="keep_layers .* got a ModernBERT, whose layers"):
         ta.HubEncoder(converted, keep_layers=[0])
+    for adaptation, message in [
+        (ta.adapters("projected_attention"), "the families bert, .*; take adapters, lora or fine_"),
+        (ta.bitfit(), "expected an encoder with biases, .* which has none"),
+    ]:
+        with pytest.raises(ConfigError, match=message):
+            ta.build_model(ta.Task("regression"), ta.HubEncoder(converted), adaptation=adaptation)
     changed = tmp_path / "changed"
     shutil.copytree(converted, changed)
     (changed / "added_tokens.json").write_text("{}")

@@ -12,7 +12,11 @@ from hub_modules.output_files import has_output_layer
 from tf_adapt.data.batches import PreparedData, sorted_batches
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.models.language_objectives import OBJECTIVES, language_model_objective
+from tf_adapt.models.language_objectives import (
+    OBJECTIVES,
+    language_model_objective,
+    with_output_layer,
+)
 
 BATCH_SIZE = 16
 
@@ -44,9 +48,8 @@ def check_source_task(encoder: HubEncoder, where: str) -> None:
     if not has_output_layer(find_module(encoder.handle)):
         raise ConfigError(
             f"{where}: expected a module with the output layer of its pretraining "
-            f"(output_layer.npz), got {module}, which has none; convert it again from a source "
-            "that has it (HuggingFace: cls.predictions.* or heads.safetensors; bilm-tf: "
-            "softmax.npz and vocab.txt; fastai: 1.decoder.*), or remove the section"
+            f"(output_layer.npz), got {module}, which has none; "
+            f"{with_output_layer(encoder.handle)}, or remove the section"
         )
     if row.masks and "mask_id" not in encoder.preprocessor.special_token_ids:
         raise ConfigError(

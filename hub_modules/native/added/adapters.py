@@ -10,7 +10,7 @@ from keras import ops
 from hub_modules.errors import ConfigError
 from hub_modules.families import FAMILIES
 from hub_modules.native.added.lora import add_low_rank
-from hub_modules.native.added.settings import Added, Lora, is_chosen
+from hub_modules.native.added.settings import KINDS, Added, Lora, is_chosen
 from hub_modules.native.arguments import ArgumentsInConfig
 from hub_modules.native.kernels.activations import ACTIVATIONS
 from hub_modules.native.weights import load_weights_by_name
@@ -144,10 +144,11 @@ def check_added(added: Added, family: str, num_layers: int) -> None:
     """
     places = [name for name, row in FAMILIES.items() if added.kind in row.takes]
     if family not in places:
+        others = ", ".join(KINDS[kind].adaptation for kind in FAMILIES[family].takes)
         raise ConfigError(
             f"{added.adaptation}: expected an encoder of the families {', '.join(places)}, which "
-            f"have a place for it, got the family {family}; take bitfit, top_layers or "
-            "gradual_unfreezing"
+            f"have a place for it, got the family {family}; take "
+            f"{f'{others} or ' if others else ''}fine_tuning"
         )
     if getattr(added, "operation", None) == "convolution" and not FAMILIES[family].reads_both_ways:
         raise ConfigError(

@@ -154,7 +154,7 @@ class Biases:
 
 
 Added = BottleneckAdapters | ProjectedAdapters | TaskAttention | Lora | Biases
-_KINDS = {
+KINDS = {
     made.kind: made for made in (BottleneckAdapters, ProjectedAdapters, TaskAttention, Lora, Biases)
 }
 
@@ -171,7 +171,7 @@ def of_values(values: dict | None) -> Added | None:
     """The value of `as_values`."""
     if values is None:
         return None
-    return _KINDS[values["kind"]](**{name: v for name, v in values.items() if name != "kind"})
+    return KINDS[values["kind"]](**{name: v for name, v in values.items() if name != "kind"})
 
 
 def with_added(config: dict) -> dict:
@@ -184,9 +184,9 @@ def with_added(config: dict) -> dict:
     if config.get("bitfit"):
         added = Biases()
     elif isinstance(given, str):
-        added = _KINDS[given](config["adapter_size"])
+        added = KINDS[given](config["adapter_size"])
     elif given is not None:  # as Keras wrote a registered class
-        added = {made.__name__: made for made in _KINDS.values()}[given["class_name"]](
+        added = {made.__name__: made for made in KINDS.values()}[given["class_name"]](
             **given["config"]
         )
     else:

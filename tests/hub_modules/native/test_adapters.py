@@ -484,7 +484,7 @@ def test_a_task_without_its_attention_is_refused():
 
 def test_impossible_adapters_are_refused():
     for added in (ProjectedAdapters(), Lora()):
-        with pytest.raises(ConfigError, match="a place for it, got the family elmo; take bitfit"):
+        with pytest.raises(ConfigError, match="got the family elmo; take adapters, bitfit or fine"):
             given(ElmoEncoder(**ELMO), added)
     for size in (0, 2.5):
         with pytest.raises(ConfigError, match="size: expected a whole number.*got"):

@@ -119,6 +119,9 @@ def test_the_command_writes_a_run_and_a_handle(tmp_path):
     assert "the module bert_small says:" in card
     again = CliRunner().invoke(cli, command)
     assert again.exit_code != 0 and "exist" in again.output
+    for handle in ("bert_small", str(out)):
+        result = CliRunner().invoke(cli, ["module", "export", handle, "--out", str(tmp_path / "m")])
+        assert "got the handle of a module, which is one already; add --format" in result.output
     with pytest.raises(ConfigError, match="of a BERT, .*keras-hub's layers, got the family"):
         export_huggingface("elmo_small", tmp_path / "elmo")
 

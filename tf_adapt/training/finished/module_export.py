@@ -10,16 +10,18 @@ import numpy as np
 from hub_modules.export import write_module
 from hub_modules.families import FAMILIES
 from hub_modules.find import find_module
-from hub_modules.huggingface_handles import is_native, pooling_texts, prompt_texts
+from hub_modules.huggingface_handles import is_native, model_type, pooling_texts, prompt_texts
 from hub_modules.keras_hub import export as keras_hub_export
 from hub_modules.keras_hub.encoder import KerasHubEncoder
 from hub_modules.load import module_text_settings
+from hub_modules.manifest import read_manifest
 from hub_modules.native.added.adapters import pretrained_by_name
 from hub_modules.native.added.lora import merged
 from hub_modules.native.added.settings import Lora, TaskAttention
 from hub_modules.native.arguments import arguments
 from hub_modules.own_families import OWN_FAMILIES
 from hub_modules.sources import ModuleSource, huggingface
+from tf_adapt.config.paths import is_name_or_url
 from tf_adapt.encoder.adapter_files import check_rest_is_the_modules, save_adapters
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
@@ -51,8 +53,13 @@ def export_module(
 
     Raises:
         ArtifactError: as `load_run`, `write_module`.
-        ConfigError: as `module_source`.
+        ConfigError: it is the handle of a module; as `module_source`.
     """
+    if _is_handle(run):
+        raise ConfigError(
+            f"{os.fspath(run)}: expected the folder of a run, got the handle of a module, which is "
+            "one already; add --format huggingface to write it in HuggingFace's format"
+        )
     model = load_run(run, trust)
     write_module(module_source(model), folder, {"README.md": encoder_card(Path(run))}, stored_as)
     warn_of_prompts(model.encoder)
@@ -102,6 +109,15 @@ def export_huggingface(
     _write_huggingface(encoder, folder, beside)
     warn_of_prompts(encoder)
     return Path(folder)
+
+
+def _is_handle(origin: str | os.PathLike) -> bool:
+    folder = Path(origin)
+    if (folder / run_folder.CONFIG).is_file():
+        return False
+    if is_name_or_url(os.fspath(origin)) or model_type(folder) is not None:
+        return True
+    return getattr(read_manifest(folder), "kind", None) in OWN_FAMILIES
 
 
 def warn_of_prompts(encoder: HubEncoder) -> None:
