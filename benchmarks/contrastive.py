@@ -18,7 +18,7 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from benchmarks.side_by_side.child import Child
-from hub_modules.huggingface_handles import pooling_texts
+from hub_modules.sentence_transformers import SentenceSettings, settings_texts
 from hub_modules.storage.files import write_text
 from tf_adapt.data.datasets import load_dataset
 
@@ -91,7 +91,8 @@ def _module(folder: Path) -> Path:
     weights = load_file(source / "model.safetensors").items()
     weights = {name: array.astype(np.float32) for name, array in weights}
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    for name, text in pooling_texts("mean", 384, 256).items():
+    settings = SentenceSettings(pooling="mean", longest=256)
+    for name, text in settings_texts(settings, 384, {}).items():
         (folder / name).write_text(text, "utf-8")
     return folder
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from hub_modules.errors import ConfigError
+from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.export import native_encoder
-from hub_modules.huggingface_handles import pooling_of
 from hub_modules.kept_layers import kept_config, kept_hash, kept_weights
 from hub_modules.loading.loaded_module import LoadedModule
 from hub_modules.manifest import module_hash
 from hub_modules.own_families import OWN_FAMILIES
+from hub_modules.sentence_transformers import read_settings
 from hub_modules.sources import ModuleSource, huggingface
 
 # What the text of a module's inputs needs, by the names of `ModuleSource`.
@@ -34,11 +34,19 @@ def load_huggingface(
         keep_layers: the layers that the encoder has; None: all.
 
     Raises:
-        ArtifactError: as `hub_modules.sources.huggingface.read`.
+        ArtifactError: as `hub_modules.sources.huggingface.read`, `read_settings`; texts are changed
+            before they are tokenized.
         ConfigError: an option is not possible here; as `kept_config`.
     """
     _check_options(handle, execution, preprocessor)
     source = huggingface.read(folder)
+    sentence = read_settings(folder)
+    if sentence.lower_case and not source.lower_case:
+        raise ArtifactError(
+            f"{folder}: do_lower_case: sentence-transformers lower-cases texts before its "
+            "tokenizer, which keeps upper case; that is not computed here: set it to false in "
+            "sentence_bert_config.json, and give texts in lower case"
+        )
     row = OWN_FAMILIES[source.family]
     config = kept_config(source.config, keep_layers, f"module {handle}", row.in_one_piece)
     encoder = native_encoder(source.family, config, **options)
@@ -51,7 +59,7 @@ def load_huggingface(
         hash=kept_hash(module_hash(folder), keep_layers),
         execution="native",
         max_length=config["max_positions"],
-        pooling=pooling_of(folder),
+        sentence=sentence,
     )
 
 

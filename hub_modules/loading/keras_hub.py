@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from hub_modules import huggingface_handles
 from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.kept_layers import kept_config, kept_hash, kept_weights
 from hub_modules.keras_hub import presets
@@ -18,6 +17,7 @@ from hub_modules.keras_hub.handles import (
 )
 from hub_modules.loading.loaded_module import LoadedModule
 from hub_modules.manifest import module_hash
+from hub_modules.sentence_transformers import SentenceSettings, read_settings
 from hub_modules.sources.folder import read_json
 
 
@@ -54,7 +54,11 @@ def load_keras_hub(
         hash=kept_hash(module_hash(folder), keep_layers),
         execution="native",
         max_length=encoder.settings["max_sequence_length"],
-        pooling=(presets if is_preset_folder(folder) else huggingface_handles).pooling_of(folder),
+        sentence=(
+            SentenceSettings(presets.pooling_of(folder))
+            if is_preset_folder(folder)
+            else read_settings(folder)
+        ),
     )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from hub_modules.sentence_transformers import SentenceSettings
 from hub_modules.sources.layer_mix import LayerMix
 
 
@@ -17,6 +18,4 @@ class LoadedModule:
     execution: str  # "native" or "saved_model"
     max_length: int | None  # BERT: most positions, special tokens included; None: unbounded
     mix: LayerMix | None = None  # an ELMo module's own, where the encoder has its weights
-    # How the pooled vector is made of the top states, a key of `tf_adapt.layers.pooling.POOLINGS`;
-    # None: as the encoder makes it.
-    pooling: str | None = None
+    sentence: SentenceSettings = SentenceSettings()

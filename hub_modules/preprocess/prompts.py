@@ -41,7 +41,7 @@ class PromptedPreprocessor(tf.Module):
         """
         raise ConfigError(
             "prompts (encoder.prompts): expected none for a task on the words of a text, got "
-            f"{list(self.prompts)}; leave them out"
+            f"{list(self.prompts)}; set them to []"
         )
 
     def __getattr__(self, name: str):

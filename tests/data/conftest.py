@@ -25,7 +25,7 @@ def bert():
     return lambda max_length=64: SimpleNamespace(
         preprocessor=preprocessor,
         family="bert",
-        bounded=True,
+        most_positions=max_length,
         joint_pairs=True,
         max_length=max_length,
     )
@@ -39,7 +39,7 @@ def elmo():
     return lambda max_length=1000: SimpleNamespace(
         preprocessor=ElmoPreprocessor(),
         family="elmo",
-        bounded=False,
+        most_positions=None,
         joint_pairs=False,
         max_length=max_length,
     )

@@ -276,7 +276,11 @@ def test_bucketing_saves_padding_on_real_sentences(shared, record_property):
     vocabulary = (shared / "models" / "minilm_l6_h384" / "vocab.txt").read_bytes().decode("utf-8")
     preprocessor = BertPreprocessor(vocabulary.removesuffix("\n").split("\n"), lower_case=True)
     encoder = SimpleNamespace(
-        preprocessor=preprocessor, family="bert", bounded=True, joint_pairs=True, max_length=512
+        preprocessor=preprocessor,
+        family="bert",
+        most_positions=512,
+        joint_pairs=True,
+        max_length=512,
     )
     prepared = prepare([line.split("\t")[0] for line in lines if line], TEXT, encoder)
 

@@ -188,7 +188,7 @@ def test_c1_what_has_no_windows(tiny_bert, tiny_elmo, tiny_causal):
     with pytest.raises(ConfigError, match="long: expected a transformer, .*the family elmo"):
         ta.HubEncoder(tiny_elmo, long=LONG)
     encoder = ta.HubEncoder(tiny_bert, long=LONG)
-    assert not encoder.joint_pairs and not encoder.bounded and encoder.max_length == 4096
+    assert not encoder.joint_pairs and encoder.most_positions is None and encoder.max_length == 4096
     with pytest.raises(ConfigError, match="reads the texts of a pair apart"):
         encoder((["a"], ["b"]))
     with pytest.raises(ConfigError, match="got states or a perturbation"):

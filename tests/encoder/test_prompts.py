@@ -97,7 +97,7 @@ def test_in_a_config_and_the_names_of_cells():
     )
     assert encoder_in_words(one.encoder) == 'bert_small "query: "'
     for encoder, data, message in [
-        ({"prompts": []}, "classification", "encoder.prompts: expected a text, as"),
+        ({"prompts": [""]}, "classification", "encoder.prompts.*: expected a text"),
         ({"prompts": "a", "long": {}}, "classification", "null together with encoder.long"),
         ({"prompts": ["a"]}, "tagging", "expected null for tagging, which reads words"),
         ({"prompts": ["a", "b"]}, "regression", "encoder.prompts: expected one text.*got 2"),

@@ -218,7 +218,7 @@ def _long_problems(config: Config) -> Found:
             f"expected at most {long.window - 2}, so that windows of {long.window} positions, two "
             f"of them special tokens, leave none out; got {long.stride}",
         )
-    if config.encoder.prompts is not None:
+    if config.encoder.prompts:
         yield (
             ("encoder", "prompts"),
             "expected null together with encoder.long, whose windows begin within a text, got "

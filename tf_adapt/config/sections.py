@@ -64,7 +64,7 @@ class About(Section):
 
 Prompt = Annotated[str, Field(min_length=1, max_length=1000)]
 Prompts = Annotated[
-    Annotated[list[Prompt], Field(min_length=1, max_length=2)] | None,
+    Annotated[list[Prompt], Field(max_length=2)] | None,
     BeforeValidator(lambda given: [given] if isinstance(given, str) else given, Prompt | list),
 ]
 
@@ -117,9 +117,11 @@ class EncoderConfig(Section):
     )
     """Read texts of any length in windows (transformers)."""
     prompts: Prompts = Field(
-        None, description='a text, as "query: ", a list of two for the texts of a pair, or null'
+        None,
+        description='a text, as "query: ", a list of two for the texts of a pair, [] or null',
     )
-    """What is put before each text that the encoder reads."""
+    """What is put before each text that the encoder reads; null: the default of a
+    sentence-transformers folder; []: nothing."""
     decoder: str | None = Field(
         None, description="the name of a shipped module, a folder or a URL, or null"
     )

@@ -151,7 +151,7 @@ def refused_keys(config: Config, kind: str, refused: Refused) -> Found:
     """The keys among `refused` that have a value."""
     for path, problem in refused.items():
         value = _value_at(config, path)
-        if value not in (None, False):
+        if value not in (None, False, []):
             yield path, problem.format(kind=kind, got=value)
 
 

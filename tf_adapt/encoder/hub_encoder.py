@@ -124,7 +124,8 @@ class HubEncoder(GroupedLayer):
         long: a `LongTexts` (or its values): texts of any length are read in windows, whose states
             are put together again; transformers only. The texts of a pair are then read apart.
         prompts: what is put before each text, as "query: "; two, a list, for the two texts of a
-            pair. For tasks on whole texts; not together with `long`.
+            pair. For tasks on whole texts; not together with `long`. None: the default prompt of a
+            folder of sentence-transformers, if it has one; [] is none.
         new_tokens, segments: numbers of tokens and of segments that the module lacks, with
             embeddings of their own, which begin near 0 and are the group `new_embeddings` (causal,
             native): see `hub_modules.native.causal.CausalEncoder`.
@@ -134,10 +135,11 @@ class HubEncoder(GroupedLayer):
         family: a key of `hub_modules.families.FAMILIES`, such as "bert".
         preprocessor: texts → packed inputs, in the graph:
             `preprocessor(texts, max_length, truncate)`.
-        max_length: longest input in positions. Transformers: their position embeddings, special
-            tokens included; with `long` 4,096. Others: 1,000 words. (These two bound memory, they
-            are no limits of the model.)
-        bounded: whether longer inputs than `max_length` are impossible.
+        max_length: longest input in positions, unless a longer one is asked for. Transformers:
+            their position embeddings, special tokens included, or what a folder of
+            sentence-transformers says; with `long` 4,096. Others: 1,000 words. (These two bound
+            memory, they are no limits of the model.)
+        most_positions: of an input that can be asked for; None: any number.
         joint_pairs: whether both texts of a pair are encoded as one row.
         module_hash: hash of the module's files, and of `keep_layers` where some are left out, for
             caches and reports.
@@ -205,10 +207,12 @@ class HubEncoder(GroupedLayer):
         self.family = module.family
         self.long = LongTexts(**long) if isinstance(long, dict) else long
         check_long(self.long, module, pairs)
-        self.bounded = module.max_length is not None and long is None
+        self.most_positions = None if long is not None else module.max_length
         self.max_length = module.max_length or MOST_WORDS
         if long is not None:
             self.max_length = MOST_POSITIONS
+        elif module.sentence.longest is not None:
+            self.max_length = min(self.max_length, module.sentence.longest)
         self.module_hash = module.hash
         self.joint_pairs = joint_pairs(pairs, module.family) and long is None
         self.as_stored = pretrained and not (classification_token or new_tokens or segments)
@@ -219,12 +223,12 @@ class HubEncoder(GroupedLayer):
             self.encoder.gradient_checkpointing = True
         # In a tuple Keras does not see it, but TensorFlow does: an export of a user's own model
         # needs the tables of a preprocessing program.
-        self.prompts = checked_prompts(prompts, long)
+        self.prompts = checked_prompts(prompts, long, module.sentence)
         given = module.preprocessor
         given = PromptedPreprocessor(given, self.prompts) if self.prompts else given
         self._preprocessing = (given, preprocessor)
         self.layer_mix = module.mix
-        self.pooling = module.pooling
+        self.pooling = module.sentence.pooling
         self.unread_groups = self.never_read
         self.build(None)  # marks the layer as built, else `summary` shows no shape
         if trainable and not self.weights:
@@ -237,6 +241,10 @@ class HubEncoder(GroupedLayer):
             )
         self.trainable = trainable
         self.engine = engine
+
+    def read_all_positions(self) -> None:
+        """Lifts the limit of a folder of sentence-transformers from `max_length`."""
+        self.max_length = self.most_positions or self.max_length
 
     def build(self, input_shape=None):
         """Creates nothing: the module's weights exist already."""
@@ -446,7 +454,7 @@ class HubEncoder(GroupedLayer):
             "keep_layers": None if self.keep_layers is None else list(self.keep_layers),
             "engine": self.engine,
             "long": None if self.long is None else asdict(self.long),
-            "prompts": list(self.prompts) or None,
+            "prompts": list(self.prompts),
             "new_tokens": self.new_tokens,
             "segments": self.segments,
             "trainable_groups": self.trainable_groups,
@@ -461,9 +469,13 @@ class HubEncoder(GroupedLayer):
         trusted are on record.
         """
         config = with_added(config) | {"trust": False}
+        # Files of earlier versions have none, and took nothing from a folder.
+        before, config["prompts"] = config.get("prompts") is None, config.get("prompts") or []
         groups, unread = config.pop("trainable_groups"), config.pop("unread_groups")
         added = config.pop("added")
         encoder = cls(**config)
+        if before:
+            encoder.read_all_positions()
         if added is not None:
             encoder.add(added)
         encoder.unread_groups = tuple(unread)

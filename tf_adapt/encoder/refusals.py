@@ -7,6 +7,7 @@ import keras
 from hub_modules.families import FAMILIES, joins_pairs
 from hub_modules.load import LoadedModule
 from hub_modules.native.added.settings import Added, Biases, TaskAttention
+from hub_modules.sentence_transformers import POOLING, SentenceSettings
 from tf_adapt.encoder.layer_groups import is_bias
 from tf_adapt.encoder.long_texts import LongTexts
 from tf_adapt.errors import ConfigError
@@ -134,14 +135,18 @@ def check_long(long: LongTexts | None, module: LoadedModule, pairs: str | None) 
         )
 
 
-def checked_prompts(prompts: str | Sequence[str] | None, long: object) -> tuple[str, ...]:
-    """What is put before the texts of an example: nothing, one for all, or one for each of two.
+def checked_prompts(
+    prompts: str | Sequence[str] | None, long: object, sentence: SentenceSettings
+) -> tuple[str, ...]:
+    """What is put before the texts of an example: nothing, one for all, or one for each of two; by
+    default what the module's folder says.
 
     Raises:
-        ConfigError: it is something else, or texts are read in windows.
+        ConfigError: it is something else, texts are read in windows, or the states of a prompt do
+            not count in the module's vector.
     """
+    prompts = sentence.prompts if prompts is None else prompts
     given = list(prompts) if isinstance(prompts, list | tuple) else [prompts]
-    given = [] if prompts is None else given
     if len(given) > 2 or not all(isinstance(one, str) and one for one in given):
         raise ConfigError(
             "prompts: expected a text that is put before each text, or a list of two for the texts "
@@ -150,7 +155,13 @@ def checked_prompts(prompts: str | Sequence[str] | None, long: object) -> tuple[
     if given and long is not None:
         raise ConfigError(
             "prompts: expected none together with long, whose windows begin within a text, got "
-            f"{prompts!r}"
+            f"{prompts!r}; set them to []"
+        )
+    if given and not sentence.pools_prompt:
+        raise ConfigError(
+            f"prompts: expected none for a module that leaves them out of its vector "
+            f"(include_prompt: false in {POOLING}), which is not computed here, got {prompts!r}; "
+            "set them to [], or take the key out of the file"
         )
     return tuple(given)
 

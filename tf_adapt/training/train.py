@@ -11,10 +11,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from tf_adapt.config.paths import resolve_paths
-from tf_adapt.config.reading import with_data
 from tf_adapt.config.sections import Config
-from tf_adapt.data.own_files import recognised
 from tf_adapt.encoder.feature_cache import reading_features
 from tf_adapt.runs import run_folder
 from tf_adapt.training.epochs import run_epochs
@@ -24,6 +21,7 @@ from tf_adapt.training.resolving.finished_before import finished_before
 from tf_adapt.training.resolving.first_run import first_config
 from tf_adapt.training.resolving.resolve import description, resolve
 from tf_adapt.training.resolving.session import Session
+from tf_adapt.training.resolving.whole_config import whole_config
 from tf_adapt.training.results.finish import finish_run
 from tf_adapt.training.results.memory import forget_peak
 
@@ -48,7 +46,7 @@ def train(config: Config, folder: str | Path, session: Session | None = None) ->
         KeyboardInterrupt, SystemExit: after SIGINT or SIGTERM, once the state has been saved.
     """
     folder = Path(folder)
-    config = with_data(resolve_paths(config), recognised)
+    config = whole_config(config)
     metrics = finished_before(config, folder)
     if metrics is not None:
         return metrics

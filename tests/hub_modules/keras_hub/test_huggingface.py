@@ -45,7 +45,7 @@ def test_names_with_a_prefix_and_a_head(tmp_path):
     (folder / "1_Pooling").mkdir()
     (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode": "mean"}')
     module = load_module(f"keras:{folder}")
-    assert (plain.pooling, module.pooling) == (None, "mean")
+    assert (plain.sentence.pooling, module.sentence.pooling) == (None, "mean")
     for name, weight in plain.encoder.weights_by_name().items():
         np.testing.assert_array_equal(module.encoder.weights_by_name()[name], weight)
 

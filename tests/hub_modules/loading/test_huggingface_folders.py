@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from made_runs import make_run
 from small_data import TEXTS
 
 import tf_adapt as ta
@@ -16,7 +17,10 @@ from hub_modules.manifest import module_hash
 from hub_modules.sources import huggingface
 from hub_modules.storage.fetching import fetching
 from hub_modules.storage.model_hubs import local_handle
-from tf_adapt.errors import ArtifactError, ConfigError
+from tf_adapt.data.packing.prepare import prepare
+from tf_adapt.errors import ArtifactError, ConfigError, DataError
+from tf_adapt.training.resolving.run_config import changed_keys, saved_config
+from tf_adapt.training.resolving.whole_config import whole_config
 
 RECORDED = Path(__file__).parents[2] / "parity" / "recorded"
 FAMILIES = {"gpt2": "causal", "modern_bert": "modern_bert", "mpnet": "mpnet"}
@@ -201,7 +205,7 @@ def test_a_vector_that_goes_through_more_is_refused(tmp_path):
     kinds = ["Transformer", "Pooling", "Normalize", "Dense"]
     modules = [{"type": f"sentence_transformers.models.{kind}"} for kind in kinds]
     (folder / "modules.json").write_text(json.dumps(modules[:3]))
-    assert load_module(folder).pooling == "mean"
+    assert load_module(folder).sentence.pooling == "mean"
     (folder / "modules.json").write_text(json.dumps(modules))
     with pytest.raises(ArtifactError, match="modules.json: .*got .*Dense.*remove the file to read"):
         load_module(folder)
@@ -211,3 +215,84 @@ def test_another_pooling_is_refused(tmp_path):
     folder = with_pooling(tmp_path / "mpnet", {"pooling_mode_max_tokens": True})
     with pytest.raises(ArtifactError, match="1_Pooling/config.json: expected one of the poolings"):
         load_module(folder)
+
+
+def sentence_folder(folder: Path, prompt: str | None = None, **pooling) -> Path:
+    with_pooling(folder, {"pooling_mode": "mean", **pooling})
+    prompts = {"prompts": {"query": prompt}, "default_prompt_name": prompt and "query"}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))
+    return folder
+
+
+def test_the_default_prompt_of_a_folder_is_the_encoders(tmp_path):
+    encoder = ta.HubEncoder(sentence_folder(tmp_path / "mpnet", "you "))
+    plain = ta.HubEncoder(encoder.handle, prompts=[])
+    assert (encoder.prompts, plain.prompts) == (("you ",), ())
+    assert ta.HubEncoder(encoder.handle, prompts="x ").prompts == ("x ",)
+    expected = plain([f"you {text}" for text in TEXTS])["pooled"]
+    np.testing.assert_array_equal(encoder(TEXTS)["pooled"], expected)
+    assert ta.HubEncoder.from_config(plain.get_config()).prompts == ()
+    with pytest.raises(ConfigError, match=r"prompts: expected none together with long.*to \[\]"):
+        ta.HubEncoder(encoder.handle, long=ta.LongTexts(8, 3))
+
+
+def test_a_default_prompt_that_is_none_of_the_folders_is_refused(tmp_path):
+    folder = sentence_folder(tmp_path / "mpnet", "you ")
+    text = '{"prompts": {"query": "you "}, "default_prompt_name": "document"}'
+    (folder / "config_sentence_transformers.json").write_text(text)
+    with pytest.raises(ArtifactError, match="default_prompt_name: expected .* got 'document'"):
+        ta.HubEncoder(folder)
+
+
+def test_texts_that_are_lower_cased_for_a_cased_tokenizer_are_refused(tmp_path):
+    folder = sentence_folder(tmp_path / "mpnet")
+    (folder / "sentence_bert_config.json").write_text('{"do_lower_case": true}')
+    assert ta.HubEncoder(folder).prompts == ()  # its tokenizer lower-cases itself
+    path = folder / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"do_lower_case": False}))
+    (folder / "tokenizer.json").unlink(missing_ok=True)
+    with pytest.raises(ArtifactError, match="do_lower_case: sentence-transformers lower-cases"):
+        ta.HubEncoder(folder)
+
+
+def test_a_prompt_that_the_vector_leaves_out_is_refused(tmp_path):
+    folder = sentence_folder(tmp_path / "mpnet", "you ", include_prompt=False)
+    with pytest.raises(ConfigError, match=r"include_prompt: false in 1_Pooling.*\('you ',\)"):
+        ta.HubEncoder(folder)
+    with pytest.raises(ConfigError, match="expected none for a module that leaves them out"):
+        ta.HubEncoder(folder, prompts="x ")
+    assert ta.HubEncoder(folder, prompts=[]).prompts == ()
+
+
+def test_the_limit_of_a_folder_is_that_of_texts_unless_a_longer_one_is_asked_for(tmp_path):
+    folder = sentence_folder(tmp_path / "mpnet")
+    long, positions = ["you " * 8], ta.HubEncoder(folder).max_length
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 6}')
+    encoder = ta.HubEncoder(folder)
+    assert (encoder.max_length, encoder.most_positions) == (6, positions)
+    with pytest.raises(DataError, match="at most 6 positions.*got 26"):
+        encoder(long)
+    task = ta.Task("classification", ["no", "yes"])
+    with pytest.raises(DataError, match="26"):
+        prepare(long, task, encoder)
+    assert prepare(long, task, encoder, truncate=True).truncated == 1
+    assert prepare(long, task, encoder, max_length=positions).lengths.tolist() == [26]
+    with pytest.raises(ConfigError, match=f"max_length: expected .* at most {positions}, "):
+        prepare(long, task, encoder, max_length=positions + 1)
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 9999}')
+    assert ta.HubEncoder(folder).max_length == positions
+
+
+def test_a_run_keeps_what_its_folder_said_when_it_was_trained(tmp_path):
+    folder = sentence_folder(tmp_path / "mpnet")
+    run, before = make_run(tmp_path / "run", folder, "classification"), ta.HubEncoder(folder)
+    earlier = before.get_config() | {"prompts": None}  # of a `.keras` file
+    prompts = {"prompts": {"query": "you "}, "default_prompt_name": "query"}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 6}')
+    for encoder in (ta.load_run(run).encoder, ta.HubEncoder.from_config(earlier)):
+        assert (encoder.prompts, encoder.max_length) == ((), before.max_length)
+    config = saved_config(run)
+    told = whole_config(config)
+    assert (told.encoder.prompts, told.training.max_length) == (["you "], 6)
+    assert list(changed_keys(config, told)) == ["encoder.prompts", "training.max_length"]

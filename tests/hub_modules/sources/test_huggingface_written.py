@@ -14,10 +14,10 @@ from small_data import TASKS
 from transformers_process import transformers_states
 
 import tf_adapt as ta
-from hub_modules.huggingface_handles import pooling_texts
 from hub_modules.load import load_module
 from hub_modules.preprocess.bert import SPECIAL_TOKENS
 from hub_modules.preprocess.byte_pairs import byte_signs
+from hub_modules.sentence_transformers import SentenceSettings, read_settings, settings_texts
 from hub_modules.sources import huggingface
 from hub_modules.sources.huggingface_files import byte_pair_texts
 from tf_adapt.commands.main import cli
@@ -126,36 +126,57 @@ def test_the_command_writes_a_run_and_a_handle(tmp_path):
         export_huggingface("elmo_small", tmp_path / "elmo")
 
 
-def test_a_sentence_transformer_stays_one(tmp_path):
-    folder = shutil.copytree(MODULES["mpnet"], tmp_path / "mpnet")
-    for name, text in pooling_texts("mean", 16, 8).items():
+def sentence_folder(folder: Path, prompts: dict | None = None, **changed) -> Path:
+    """A tiny MPNet as sentence-transformers has it: its mean, of length 1, of 5 positions."""
+    shutil.copytree(MODULES["mpnet"], folder)
+    settings = SentenceSettings(pooling="mean", longest=5, normalized=True)._replace(**changed)
+    for name, text in settings_texts(settings, 16, prompts or {}).items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
+    return folder
+
+
+def content(folder: Path, name: str) -> dict:
+    return json.loads((folder / name).read_text())
+
+
+def test_a_sentence_transformer_stays_one(tmp_path):
+    prompts = {
+        "prompts": {"query": "the cat ", "passage": "you "},
+        "default_prompt_name": "query",
+    }
+    folder = sentence_folder(tmp_path / "mpnet", prompts)
     (folder / "README.md").write_text("Its own.")
     written = export_huggingface(folder, tmp_path / "written")
-    assert load_module(written).pooling == load_module(folder).pooling == "mean"
-    settings = json.loads((written / "1_Pooling" / "config.json").read_text())
-    assert settings["word_embedding_dimension"] == 16 and not settings["pooling_mode_cls_token"]
-    limits = json.loads((written / "sentence_bert_config.json").read_text())
-    assert limits["max_seq_length"] == load_module(folder).max_length
-    kinds = [one["type"] for one in json.loads((written / "modules.json").read_text())]
-    assert kinds == [f"sentence_transformers.models.{kind}" for kind in ("Transformer", "Pooling")]
+    assert read_settings(written) == read_settings(folder)
+    assert content(written, "1_Pooling/config.json")["word_embedding_dimension"] == 16
+    assert content(written, "sentence_bert_config.json")["max_seq_length"] == 5
+    modules = content(written, "modules.json")
+    assert [one["path"] for one in modules] == ["", "1_Pooling", "2_Normalize"]
+    assert modules[2]["type"] == "sentence_transformers.models.Normalize"
+    assert content(written, "config_sentence_transformers.json") == prompts
     assert (written / "README.md").read_text() == "Its own."
 
 
-def test_prompts_are_written_for_a_sentence_transformer_and_said(tmp_path, caplog):
-    folder = shutil.copytree(MODULES["mpnet"], tmp_path / "mpnet")
-    for name, text in pooling_texts("mean", 16, 8).items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
+def test_prompts_of_a_run_are_written_for_a_sentence_transformer_and_read_again(tmp_path, caplog):
+    folder = sentence_folder(tmp_path / "mpnet", longest=None, normalized=False)
     run = make_run(tmp_path / "run", folder, "classification", encoder={"prompts": "the cat "})
     with caplog.at_level(logging.WARNING):
         written = export_huggingface(run, tmp_path / "written")
-    assert "the prompts ['the cat '], with which the encoder learned, are no part" in caplog.text
+    assert "are no part" not in caplog.text
     assert "the cat" in (written / "README.md").read_text()
-    settings = json.loads((written / "config_sentence_transformers.json").read_text())
     prompts = {"query": "the cat ", "document": "the cat "}
-    assert settings == {"prompts": prompts, "default_prompt_name": "query"}
+    expected = {"prompts": prompts, "default_prompt_name": "query"}
+    assert content(written, "config_sentence_transformers.json") == expected
+    assert ta.HubEncoder(written).prompts == ("the cat ",)
+    positions = load_module(folder).max_length
+    assert content(written, "sentence_bert_config.json")["max_seq_length"] == positions
+    assert len(content(written, "modules.json")) == 2
+    pair = {"encoder": {"prompts": ["the cat ", "you "]}}
+    run = make_run(tmp_path / "pairs", folder, "pair_classification", **pair)
+    with caplog.at_level(logging.WARNING):
+        export_huggingface(run, tmp_path / "pair_written")
+    assert "the prompts ['the cat ', 'you '], with which the encoder learned, are no" in caplog.text
 
 
 def test_lora_is_merged(tmp_path):

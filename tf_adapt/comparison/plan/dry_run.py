@@ -197,6 +197,7 @@ def _planned(
         encoder.module_hash,
         encoder.joint_pairs,
         encoder.max_length,
+        encoder.prompts,
         config.training.limits,
     )
     if reading not in read:  # cells with equal tokenization accept the same texts

@@ -39,7 +39,7 @@ def prepare(
 
     Args:
         records: the result of a file reader, or what `in_memory_records` accepts.
-        encoder: its `preprocessor`, `joint_pairs`, `max_length` and `bounded` are used.
+        encoder: its `preprocessor`, `joint_pairs`, `max_length` and `most_positions` are used.
         max_length: most tokens of a packed row, special tokens included; by default the encoder's.
         truncate: cut longer examples, and count them; sentences in tagging are split instead, so
             that only a single word can be too long, and contexts in span extraction are read in
@@ -73,7 +73,7 @@ def checked_limit(max_length: int | None, encoder: Any) -> int:
     """
     if max_length is None:
         return encoder.max_length
-    highest = encoder.max_length if encoder.bounded else MOST_TOKENS
+    highest = encoder.most_positions or MOST_TOKENS
     lowest = encoder.preprocessor.special_tokens(2) + 1
     if not lowest <= max_length <= highest:
         raise ConfigError(

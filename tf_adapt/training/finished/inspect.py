@@ -44,6 +44,7 @@ def inspect_module(handle: str, trust: bool = False, verify: bool = False) -> di
         "layers": encoder.num_layers,
         "output_width": encoder.output_width,
         "max_length": max_length,
+        **({"prompts": list(encoder.prompts)} if encoder.prompts else {}),
         **words,
         "parameters": count_parameters(encoder.weights),
         "groups": {name: count_parameters(weights) for name, weights in encoder.layer_groups},

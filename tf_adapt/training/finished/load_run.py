@@ -65,7 +65,7 @@ def loaded_tasks(folder: Path, trust: bool) -> dict[str | None, tuple[AdaptedMod
     tasks = _saved_tasks(description, config, folder / run_folder.TASK)
     stored = sum(array.size for array in best.arrays.get("model", {}).values())
     with fetching(allowed=trust), at_most_weights(stored):
-        model = configured_model(config, tasks)
+        model = _configured(config, tasks)
     if model.encoder.module_hash != description.module:
         raise ArtifactError(
             f"{folder}: the run was trained on another module than the one that is now at "
@@ -115,8 +115,19 @@ def model_of(
     """
     where = {name: getattr(place, name) for name in ("handle", "preprocessor", "trust")}
     encoder = config.encoder.model_copy(update=where)
-    model = configured_model(config.model_copy(update={"encoder": encoder}), task)
+    model = _configured(config.model_copy(update={"encoder": encoder}), task)
     _assign_best(model, checkpoints.read(run_folder.best_folder(folder, metrics)))
+    return model
+
+
+def _configured(config: Config, task: Task | dict[str, Task]) -> AdaptedModel:
+    """As `configured_model`, without what the encoder's folder says: a run has it in its config,
+    but those of earlier versions, which read none of it."""
+    prompts = {"prompts": config.encoder.prompts or []}
+    encoder = config.encoder.model_copy(update=prompts)
+    model = configured_model(config.model_copy(update={"encoder": encoder}), task)
+    if config.training.max_length is None:
+        model.encoder.read_all_positions()
     return model
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from hub_modules.export import write_module
 from hub_modules.families import FAMILIES
 from hub_modules.find import find_module
-from hub_modules.huggingface_handles import is_native, model_type, pooling_texts, prompt_texts
+from hub_modules.huggingface_handles import is_native, model_type
 from hub_modules.keras_hub import export as keras_hub_export
 from hub_modules.keras_hub.encoder import KerasHubEncoder
 from hub_modules.load import module_text_settings
@@ -20,6 +20,12 @@ from hub_modules.native.added.lora import merged
 from hub_modules.native.added.settings import Lora, TaskAttention
 from hub_modules.native.arguments import arguments
 from hub_modules.own_families import OWN_FAMILIES
+from hub_modules.sentence_transformers import (
+    named_prompts,
+    read_settings,
+    settings_texts,
+    stored_prompts,
+)
 from hub_modules.sources import ModuleSource, huggingface
 from tf_adapt.config.paths import is_name_or_url
 from tf_adapt.encoder.adapter_files import check_rest_is_the_modules, save_adapters
@@ -102,12 +108,9 @@ def export_huggingface(
     is_run = (Path(origin) / run_folder.CONFIG).is_file()
     encoder = load_run(origin, trust).encoder if is_run else HubEncoder(origin, trust=trust)
     beside = {"README.md": encoder_card(Path(origin), HUGGINGFACE) if is_run else _card(origin)}
-    if encoder.pooling is not None:
-        longest = encoder.native.max_positions
-        beside |= pooling_texts(encoder.pooling, encoder.output_width, longest)
-        beside |= prompt_texts(encoder.prompts)
-    _write_huggingface(encoder, folder, beside)
-    warn_of_prompts(encoder)
+    _write_huggingface(encoder, folder, beside | _sentence_texts(encoder))
+    if encoder.pooling is None or len(encoder.prompts) > 1:
+        warn_of_prompts(encoder)
     return Path(folder)
 
 
@@ -118,6 +121,21 @@ def _is_handle(origin: str | os.PathLike) -> bool:
     if is_name_or_url(os.fspath(origin)) or model_type(folder) is not None:
         return True
     return getattr(read_manifest(folder), "kind", None) in OWN_FAMILIES
+
+
+def _sentence_texts(encoder: HubEncoder) -> dict[str, str]:
+    """What sentence-transformers reads of an encoder with a pooled vector: as the folder that it
+    was loaded from has it, with the encoder's own prompts."""
+    if encoder.pooling is None:
+        return {}
+    folder = find_module(encoder.handle)
+    given = read_settings(folder)
+    positions = encoder.native.max_positions
+    longest = min(given.longest or positions, positions)
+    settings = given._replace(pooling=encoder.pooling, longest=longest)
+    as_stored = encoder.prompts == given.prompts
+    prompts = stored_prompts(folder) if as_stored else named_prompts(encoder.prompts)
+    return settings_texts(settings, encoder.output_width, prompts)
 
 
 def warn_of_prompts(encoder: HubEncoder) -> None:

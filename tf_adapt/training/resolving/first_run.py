@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from tf_adapt.config.reading import start_config, with_data
+from tf_adapt.config.reading import start_config
 from tf_adapt.config.sections import Config
-from tf_adapt.data.own_files import recognised
 from tf_adapt.errors import ConfigError
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.finished_run import module_in_words, module_of
 from tf_adapt.training.resolving import run_config
 from tf_adapt.training.resolving.configured_splits import splits_of
+from tf_adapt.training.resolving.whole_config import whole_config
 
 
 def first_config(config: Config, folder: Path) -> Config | None:
@@ -26,7 +26,7 @@ def first_config(config: Config, folder: Path) -> Config | None:
     finished = before is not None and run_folder.finished_metrics(place) is not None
     if finished and not Path(path).exists():
         return None
-    first = with_data(start_config(path), recognised)
+    first = whole_config(start_config(path))
     changed = {} if before is None else run_config.changed_keys(before, first)
     if changed:
         raise ConfigError(

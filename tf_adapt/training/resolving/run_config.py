@@ -95,7 +95,7 @@ def changed_keys(started: Config, wanted: Config) -> dict[str, str]:
 
     Slices with heads of their own are not free; where the data are kept is. A tag scheme may be
     left to the tags: what was read is compared apart, and earlier runs have the scheme that was
-    inferred.
+    inferred. Earlier runs name no prompts where they have none.
     """
     with_heads = started.slice_heads or wanted.slice_heads
     free = tuple(key for key in FREE_KEYS if not (with_heads and key == SLICES))
@@ -106,6 +106,7 @@ def changed_keys(started: Config, wanted: Config) -> dict[str, str]:
         if before.get(key) != now.get(key) and not key.startswith(free)
         if not (key.endswith("data.scheme") and now.get(key) is None)
         if not key.endswith("data.memory_mb")
+        if not (key == "encoder.prompts" and not (before.get(key) or now.get(key)))
     }
 
 
