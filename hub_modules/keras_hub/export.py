@@ -11,14 +11,21 @@ from typing import NamedTuple
 import numpy as np
 
 from hub_modules.errors import ConfigError
-from hub_modules.keras_hub.backbones import BACKBONES
+from hub_modules.keras_hub.backbones import BACKBONES, vocabulary_rows
 from hub_modules.keras_hub.encoder import KerasHubEncoder
 from hub_modules.keras_hub.handles import CONFIG, is_preset_folder
 from hub_modules.keras_hub.huggingface import KEYS, POSITIONS, TYPES, offset_of, table_rows
+from hub_modules.keras_hub.tokenizers import ROBERTA, read_merges
 from hub_modules.native.added.adapters import pretrained_by_name
-from hub_modules.sources.folder import read_json, read_text, setting
-from hub_modules.sources.huggingface_files import Beside, as_json, write_files
+from hub_modules.preprocess.bert import SPECIAL_TOKENS
+from hub_modules.sources.folder import read_json, read_text, read_vocabulary, setting
+from hub_modules.sources.huggingface_files import (
+    Beside,
+    as_json,
+    write_files,
+)
 from hub_modules.sources.names import to_foreign
+from hub_modules.sources.tokenizer_texts import roberta_texts, word_piece_texts
 
 # The files of a tokenizer in a folder of HuggingFace's.
 _TOKENIZER = (
@@ -89,34 +96,36 @@ def _arrays(encoder: KerasHubEncoder, offset: int, types: int) -> dict[str, np.n
     return arrays
 
 
-def _word_pieces(kind: str) -> Callable[[dict, Path], dict[str, str]]:
-    def texts(config: dict, assets: Path) -> dict[str, str]:
-        named = {
-            "tokenizer_class": kind,
-            "do_lower_case": config.get("lowercase", False),
-            "strip_accents": config.get("strip_accents", False),
-            "tokenize_chinese_chars": config.get("split_on_cjk", True),
-        }
-        vocabulary = read_text(assets / "vocabulary.txt")
-        return {"vocab.txt": vocabulary, "tokenizer_config.json": as_json(named)}
+def _word_pieces(kind: str) -> Callable[[dict, Path, int], dict[str, str]]:
+    def texts(config: dict, assets: Path, rows: int) -> dict[str, str]:
+        return word_piece_texts(
+            read_vocabulary(assets / "vocabulary.txt", rows),
+            config.get("lowercase", False),
+            SPECIAL_TOKENS,
+            False,
+            kind,
+            config.get("strip_accents", False),
+            config.get("split_on_cjk", True),
+        )
 
     return texts
 
 
-def _byte_pairs(config: dict, assets: Path) -> dict[str, str]:
+def _byte_pairs(config: dict, assets: Path, rows: int) -> dict[str, str]:
     prefixed = config.get("add_prefix_space", False)
-    named = {"tokenizer_class": "RobertaTokenizer", "add_prefix_space": prefixed}
+    ids, merges = read_json(assets / "vocabulary.json"), read_merges(assets / "merges.txt")
     return {
         "vocab.json": read_text(assets / "vocabulary.json"),
         "merges.txt": read_text(assets / "merges.txt"),
-        "tokenizer_config.json": as_json(named),
+        **roberta_texts(ids, merges, ROBERTA, prefixed),
     }
 
 
 class _Preset(NamedTuple):
-    """How a preset is written: its tokenizer's files, its activation, further settings."""
+    """How a preset is written: its tokenizer's files (of its config, its assets and the rows of the
+    word embeddings), its activation, further settings."""
 
-    texts: Callable[[dict, Path], dict[str, str]]
+    texts: Callable[[dict, Path, int], dict[str, str]]
     activation: tuple[str, str]
     more: dict
 
@@ -160,7 +169,8 @@ def _of_preset(
     }
     settings["max_position_embeddings"] += offset_of(name, settings, origin)
     stored = read_json(origin / "tokenizer.json")
-    texts = row.texts(setting(stored, "config", "an object", origin), origin / _ASSETS)
+    config = setting(stored, "config", "an object", origin)
+    texts = row.texts(config, origin / _ASSETS, vocabulary_rows(own))
     return settings, texts
 
 

@@ -41,7 +41,7 @@ _PRESET_WORD_PIECES = [
 _FLAG = "true or false"
 _WORD_PIECES = ("BertBackbone", "ElectraBackbone", "DistilBertBackbone")
 _LARGEST_MODEL = 50 * 2**20
-_ROBERTA = {
+ROBERTA = {
     "start_of_sequence_id": "<s>",
     "padding_id": "<pad>",
     "end_of_segment_id": "</s>",
@@ -137,6 +137,12 @@ def _required(path: Path) -> Path:
     return require_file(path, f"{advice}; download it from the model's page into the folder")
 
 
+def read_merges(path: Path) -> list[str]:
+    """The pairs of a `merges.txt`."""
+    lines = read_text(path).split("\n")
+    return [line for line in lines if line.strip() and not line.startswith("#version")]
+
+
 def _byte_pairs(
     vocabulary_path: Path,
     merges_path: Path,
@@ -152,16 +158,15 @@ def _byte_pairs(
             f"{vocabulary_path}: expected an object of pieces with ids below {rows} (rows of the "
             "word embeddings), got something else; take the vocabulary that belongs to the weights"
         )
-    lines = read_text(merges_path).split("\n")
-    merges = [line for line in lines if line.strip() and not line.startswith("#version")]
-    missing = [token for token in (*_ROBERTA.values(), "<unk>") if token not in vocabulary]
+    merges = read_merges(merges_path)
+    missing = [token for token in (*ROBERTA.values(), "<unk>") if token not in vocabulary]
     missing = [token for token in missing if token not in ("<mask>", "<unk>")]
     if missing:
         raise ArtifactError(
-            f"{vocabulary_path}: expected the special pieces {', '.join(_ROBERTA.values())}, got "
+            f"{vocabulary_path}: expected the special pieces {', '.join(ROBERTA.values())}, got "
             f"none of {', '.join(missing)}; take the vocabulary that belongs to the weights"
         )
-    special = {name: vocabulary[piece] for name, piece in _ROBERTA.items() if piece in vocabulary}
+    special = {name: vocabulary[piece] for name, piece in ROBERTA.items() if piece in vocabulary}
     unknown = vocabulary.get("<unk>", special["padding_id"])
     try:
         tokenizer = BytePairTokenizer(vocabulary, merges, unknown)

@@ -24,7 +24,7 @@ from hub_modules.sources.causal_layout import (
     read_tokenizer_json,
 )
 from hub_modules.sources.folder import read_json, setting
-from hub_modules.sources.huggingface_files import ACTIVATIONS, Beside, as_json, write_folder
+from hub_modules.sources.huggingface_files import ACTIVATIONS, Beside, write_folder
 from hub_modules.sources.names import Row, Table, expand, to_foreign
 from hub_modules.sources.safetensors_file import (
     PARTS,
@@ -33,6 +33,7 @@ from hub_modules.sources.safetensors_file import (
     read_weights,
     weights_file,
 )
+from hub_modules.sources.tokenizer_texts import gpt2_texts
 
 # Of the merged kernel and bias each third is a weight of its own here.
 MERGED = "attn.c_attn."
@@ -126,9 +127,9 @@ def write(source: ModuleSource, folder: str | Path, beside: Beside = None) -> No
         "eos_token_id": source.vocabulary.index(END),
     }
     arrays = joined_thirds(to_foreign(table_rows(config), source.weights), axis=-1)
-    tokenizer = as_json({"tokenizer_class": "GPT2Tokenizer"})
     texts = byte_pair_files(source.vocabulary, source.merges)
-    write_folder(folder, settings, arrays, texts | {"tokenizer_config.json": tokenizer}, beside)
+    texts |= gpt2_texts(source.vocabulary, source.merges, END)
+    write_folder(folder, settings, arrays, texts, beside)
 
 
 def table_rows(config: dict) -> list[Row]:

@@ -22,12 +22,12 @@ from hub_modules.sources.folder import (
 from hub_modules.sources.huggingface_files import (
     ACTIVATIONS,
     Beside,
-    word_piece_texts,
     write_folder,
 )
 from hub_modules.sources.names import Row, Table, check, expand, to_foreign, to_ours
 from hub_modules.sources.safetensors_file import open_weights, weights_file
 from hub_modules.sources.tokenizer_files import read_tokenizer_files, word_piece_casing, word_pieces
+from hub_modules.sources.tokenizer_texts import word_piece_texts
 
 _SELF, _ATTENTION = "encoder.layer.{layer}.attention.self", "encoder.layer.{layer}.attention"
 

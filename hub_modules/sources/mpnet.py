@@ -15,12 +15,12 @@ from hub_modules.sources.folder import read_json, setting
 from hub_modules.sources.huggingface_files import (
     ACTIVATIONS,
     Beside,
-    word_piece_texts,
     write_folder,
 )
 from hub_modules.sources.names import Row, Table, expand, to_foreign
 from hub_modules.sources.safetensors_file import read_weights, weights_file
 from hub_modules.sources.tokenizer_files import read_tokenizer_files, word_piece_casing, word_pieces
+from hub_modules.sources.tokenizer_texts import word_piece_texts
 from hub_modules.storage.json_files import checked
 
 MODEL_TYPE = "mpnet"

@@ -45,6 +45,22 @@ def test_a_preset_becomes_a_folder(family, preset, tmp_path):
     assert_same(export_huggingface(origin, tmp_path / "written"), origin)
 
 
+@pytest.mark.parametrize("family", PRESETS)
+def test_the_tokenizer_of_a_preset_reads_as_ours(family, preset, tmp_path):
+    tokenizers = pytest.importorskip("tokenizers")
+    origin = f"keras:{preset(family)[0]}"
+    written = export_huggingface(origin, tmp_path / "written")
+    found = tokenizers.Tokenizer.from_file(str(written / "tokenizer.json"))
+    ours = load_module(origin).preprocessor
+    texts = [*TEXTS, "THE café's, naïve 你好  dogs.", "x"]
+    packed = ours(texts)
+    rows = zip(packed["input_word_ids"].numpy(), packed["input_mask"].numpy(), strict=True)
+    for text, (ids, mask) in zip(texts, rows, strict=True):
+        assert found.encode(text).ids == ids[mask == 1].tolist(), text
+    (pair,) = ours((texts[:1], texts[1:2]))["input_word_ids"].numpy()
+    assert found.encode(texts[0], texts[1]).ids == pair.tolist()
+
+
 def test_kept_layers_and_what_is_not_written(preset, tmp_path):
     folder = write_folder("roberta", tmp_path / "origin")
     encoder = ta.HubEncoder(f"keras:{folder}", keep_layers=[1])

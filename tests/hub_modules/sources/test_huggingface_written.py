@@ -19,7 +19,7 @@ from hub_modules.preprocess.bert import SPECIAL_TOKENS
 from hub_modules.preprocess.byte_pairs import byte_signs
 from hub_modules.sentence_transformers import SentenceSettings, read_settings, settings_texts
 from hub_modules.sources import huggingface
-from hub_modules.sources.huggingface_files import byte_pair_texts
+from hub_modules.sources.tokenizer_texts import byte_pair_texts
 from tf_adapt.commands.main import cli
 from tf_adapt.errors import ConfigError
 from tf_adapt.training.finished.module_export import encoder_source, export_huggingface
@@ -58,16 +58,15 @@ def test_read_back_it_is_the_same(written):
 def test_its_tokenizer_reads_as_ours(written):
     encoder, folder = written
     tokenizers = pytest.importorskip("tokenizers")
+    found, wrapped = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json")), slice(None)
     if encoder.family == "causal":  # as GPT-2's own, without a row's first and last token
-        found = tokenizers.ByteLevelBPETokenizer(
-            str(folder / "vocab.json"), str(folder / "merges.txt")
-        )
         wrapped = slice(1, -1)
+        files = str(folder / "vocab.json"), str(folder / "merges.txt")
+        theirs = tokenizers.ByteLevelBPETokenizer(*files)
+        assert all(found.encode(text).ids == theirs.encode(text).ids for text in TEXTS)
         settings = json.loads((folder / "config.json").read_text())
         end = found.token_to_id("<|endoftext|>")
         assert (settings["bos_token_id"], settings["eos_token_id"]) == (end, end)
-    else:
-        found, wrapped = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json")), slice(None)
     packed = encoder.preprocessor(TEXTS)
     rows = zip(packed["input_word_ids"].numpy(), packed["input_mask"].numpy(), strict=True)
     for text, (ids, mask) in zip(TEXTS, rows, strict=True):
