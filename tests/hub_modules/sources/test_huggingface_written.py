@@ -2,11 +2,13 @@
 
 import json
 import logging
+import re
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from click.testing import CliRunner
 from made_runs import make_run
 from random_modules import write_tiny_bert
@@ -114,7 +116,9 @@ def test_the_command_writes_a_run_and_a_handle(tmp_path):
         "vocab.txt",
     }
     card = (out / "README.md").read_text()
-    assert card.startswith("# bert_small, in HuggingFace's format") and "encoder/" not in card
+    header = "---\nlibrary_name: transformers\ntags:\n- tf_adapt\n- feature-extraction\n---\n\n"
+    assert card.startswith(f"{header}# bert_small, in HuggingFace's format")
+    assert "encoder/" not in card and "sentence_transformers" not in card
     assert "the module bert_small says:" in card
     again = CliRunner().invoke(cli, command)
     assert again.exit_code != 0 and "exist" in again.output
@@ -176,6 +180,24 @@ def test_prompts_of_a_run_are_written_for_a_sentence_transformer_and_read_again(
     with caplog.at_level(logging.WARNING):
         export_huggingface(run, tmp_path / "pair_written")
     assert "the prompts ['the cat ', 'you '], with which the encoder learned, are no" in caplog.text
+
+
+def test_the_card_says_how_transformers_and_sentence_transformers_read_it(tmp_path):
+    folder = sentence_folder(tmp_path / "mpnet")
+    (folder / "README.md").write_text("---\nlicense: mit\ntags: []\n---\n\n# MPNet\n")
+    run = make_run(tmp_path / "run", folder, "classification")
+    card = (export_huggingface(run, tmp_path / "written") / "README.md").read_text()
+    header = yaml.safe_load(card.split("---\n")[1])
+    assert header == {
+        "library_name": "sentence-transformers",
+        "license": "mit",
+        "tags": ["tf_adapt", "feature-extraction", "sentence-similarity"],
+    }
+    assert 'SentenceTransformer("THIS_FOLDER").encode(["Some text."])' in card
+    for code in re.findall("```python\n(.*?)```", card, re.DOTALL):
+        compile(code, "card", "exec")
+    card = (export_huggingface("lm_small", tmp_path / "lm") / "README.md").read_text()
+    assert 'tokenizer(["<|endoftext|>Some text.<|endoftext|>"]' in card
 
 
 def test_lora_is_merged(tmp_path):

@@ -44,19 +44,17 @@ encoder = ta.HubEncoder("THIS_FOLDER", trainable=True)
 
 
 class Written(NamedTuple):
-    """What an encoder is written as: its files in words, and how to use them."""
+    """What an encoder is written as: its files in words, how to use them, and what stands above the
+    card."""
 
     files: str
     use: str = _USE
+    header: str = ""
 
 
 MODULE = Written(
     "A module: `encoder/` (SavedModel; its text is prepared as `preprocess/` does, if there is "
     "such a folder, else by itself); `manifest.json` has the SHA-256 of each file."
-)
-HUGGINGFACE = Written(
-    "A folder of HuggingFace's format: `config.json`, `model.safetensors` and the tokenizer, as "
-    "transformers reads them; `1_Pooling`, if there is one, as sentence-transformers does."
 )
 PEFT = Written(
     "LoRA as PEFT reads it: `adapter_config.json`, `adapter_model.safetensors`. It belongs to the "
@@ -200,11 +198,12 @@ def module_card(origin: Origin, metrics: dict[str, Any] | None, written: Written
     """The card of a run's encoder; of several tasks with the target's data.
 
     Args:
-        written: `MODULE`, `HUGGINGFACE` or `PEFT`.
+        written: `MODULE`, `PEFT`, or of `written_for_huggingface`.
     """
     others = ", ".join(origin.other_tasks)
     together = f" It learned other tasks too: {others}." if others else ""
     return _card(
+        written.header,
         f"# Encoder of {_title(origin)}",
         f"{written.files} The encoder learned with the task below; its head is not part of it."
         f"{together}",
@@ -218,13 +217,14 @@ def module_card(origin: Origin, metrics: dict[str, Any] | None, written: Written
     )
 
 
-def huggingface_card(handle: str, folder: Path) -> str:
+def huggingface_card(handle: str, folder: Path, written: Written) -> str:
     """The card of a module, from its folder, in HuggingFace's format."""
     name = _last_name(handle)
     return _card(
+        written.header,
         f"# {name}, in HuggingFace's format",
-        f"{HUGGINGFACE.files} Written by tf_adapt.",
-        section("How to use it", HUGGINGFACE.use),
+        f"{written.files} Written by tf_adapt.",
+        section("How to use it", written.use),
         section("Licence", _own_licence(name, folder) or _UNKNOWN_LICENCE),
     )
 

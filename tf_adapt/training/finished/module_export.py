@@ -34,7 +34,8 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.language_losses import BiLanguageModel, LstmLanguageModel, MaskedLanguageModel
 from tf_adapt.runs import run_folder
-from tf_adapt.serving.exports.model_card import HUGGINGFACE, huggingface_card
+from tf_adapt.serving.exports.huggingface_card import written_for_huggingface
+from tf_adapt.serving.exports.model_card import Written, huggingface_card
 from tf_adapt.training.finished.load_run import load_run
 from tf_adapt.training.finished.run_cards import encoder_card
 
@@ -107,9 +108,12 @@ def export_huggingface(
     """
     is_run = (Path(origin) / run_folder.CONFIG).is_file()
     encoder = load_run(origin, trust).encoder if is_run else HubEncoder(origin, trust=trust)
-    beside = {"README.md": encoder_card(Path(origin), HUGGINGFACE) if is_run else _card(origin)}
+    is_pooled = encoder.pooling is not None
+    written = written_for_huggingface(encoder.family, is_pooled, find_module(encoder.handle))
+    card = encoder_card(Path(origin), written) if is_run else _card(origin, written)
+    beside = {"README.md": card}
     _write_huggingface(encoder, folder, beside | _sentence_texts(encoder))
-    if encoder.pooling is None or len(encoder.prompts) > 1:
+    if not is_pooled or len(encoder.prompts) > 1:
         warn_of_prompts(encoder)
     return Path(folder)
 
@@ -168,13 +172,13 @@ def _write_huggingface(
     write(encoder_source(encoder), folder, beside)
 
 
-def _card(handle: str | os.PathLike) -> str:
+def _card(handle: str | os.PathLike, written: Written) -> str:
     """Of a folder of the format its own, which is of these files."""
     folder = find_module(handle)
     readme = folder / "README.md"
     if is_native(folder) and readme.is_file():
         return readme.read_text("utf-8", "replace")
-    return huggingface_card(os.fspath(handle), folder)
+    return huggingface_card(os.fspath(handle), folder, written)
 
 
 def module_source(model: AdaptedModel) -> ModuleSource:
