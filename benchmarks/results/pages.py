@@ -12,6 +12,7 @@ from tf_adapt.errors import ConfigError
 PAGES = (
     "README.md",
     "docs/results.md",
+    "docs/results_analyses.md",
     "docs/results_bert_small.md",
     "docs/what_we_found.md",
 )

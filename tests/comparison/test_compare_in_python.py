@@ -298,6 +298,8 @@ def test_numbers_and_paths_of_python_are_those_of_yaml(compare, unreported, tmp_
 WRONG_ARGUMENTS = [
     ({"seeds": 0}, "seeds: compare.seeds: expected a whole number from 1 to 1000, .*got 0"),
     ({"jobs": 0}, "jobs: expected a whole number from 1, or None, got 0"),
+    ({"cluster": "auto", "slurm": {}}, "^cluster: expected no slurm beside it"),
+    ({"minutes": 5, "slurm": {"time": 5}}, "^minutes: .*without slurm, whose queue"),
     ({"kind": "classification"}, "kind: expected None without train="),
     ({"columns": COLUMNS}, "columns: expected None without train="),
     ({"dev": frame()}, "train: expected data as for dev, got none"),

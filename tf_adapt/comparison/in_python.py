@@ -1,8 +1,10 @@
 """`ta.compare`: `tf-adapt compare` for scripts and notebooks, also on data in memory."""
 
+import contextlib
 import hashlib
+import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from tf_adapt.comparison.execution.executors import (
     Resources,
     check_cpus_per_run,
     check_gpus_per_run,
+    check_resources,
 )
 from tf_adapt.comparison.extending import outcomes_of
 from tf_adapt.comparison.plan.settings import comparison_from
@@ -30,6 +33,8 @@ from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.printing.words import did_you_mean
 from tf_adapt.runs import run_folder
 from tf_adapt.tasks.kinds import labelled_kinds
+
+_OPTIONS = re.compile(r"--(gpus-per-run|cpus-per-run|cluster|slurm|jobs)\b")
 
 
 def compare(
@@ -110,7 +115,8 @@ def compare(
     if minutes is not None:
         check_minutes("minutes", minutes)
         clock = Clock(minutes)
-    resources = _resources(jobs, gpus_per_run, slurm, cluster, cpus_per_run)
+    with _as_arguments():
+        resources = _resources(jobs, gpus_per_run, slurm, cluster, cpus_per_run)
     out = Path(out).absolute()
     content, where, locations = _read(config)
     texts = _file_texts({"train": train, "dev": dev, "test": test}, content, kind, columns)
@@ -120,8 +126,11 @@ def compare(
         content = content | {"data": _data_section(content, texts, kind, where, out)}
     comparison = comparison_from(content, where, locations, seeds=seeds)
     if minutes is not None:
-        check_budget("minutes", comparison, slurm, cluster)
+        with _as_arguments():
+            check_budget("minutes", comparison, slurm, cluster)
         comparison = replace(comparison, minutes=float(minutes))
+    with _as_arguments():
+        check_resources(resources, len(comparison.cells), comparison.threads, comparison.devices)
     is_own = bool(texts) or isinstance(config, Mapping) or search is not None
     path = out / record.CONFIG if is_own else config
     command = ["tf-adapt", "compare", str(path), "--out", str(out)]
@@ -148,6 +157,16 @@ def compare(
     # As the comparison settled them, so that the data are not read again.
     comparison = replace(comparison, folds=compared.folds or 0, seeds=tuple(compared.seeds))
     return ComparisonResult(compared, outcomes_of(record.as_begun(comparison, out), out))
+
+
+@contextlib.contextmanager
+def _as_arguments() -> Iterator[None]:
+    """Messages about the command's options name the arguments."""
+    try:
+        yield
+    except ConfigError as error:
+        text = _OPTIONS.sub(lambda found: found[1].replace("-", "_"), str(error))
+        raise ConfigError(text) from None
 
 
 def _resources(
