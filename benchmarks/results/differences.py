@@ -45,7 +45,9 @@ def write_table(contents: Contents) -> None:
 
 def _rows(name: str, content: Content, folder: Path) -> list[Published]:
     path = folder / MEASURES
-    measures = json.loads(path.read_text("utf-8")) if path.exists() else None
+    measures = None if content.estimate is None else asdict(content.estimate)
+    if path.exists():  # the report is older than its section
+        measures = json.loads(path.read_text("utf-8"))
     return [_row(name, *both, measures) for both in tuned_and_frozen({name: content})]
 
 

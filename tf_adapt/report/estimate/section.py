@@ -35,6 +35,10 @@ def _table(caption: str, layers: list[LayerEstimate], metric: str) -> Table:
 def shown_measures(row: LayerEstimate) -> list[str]:
     """In the order of `MEASURES`; scores × 100."""
     return [
-        words.score(getattr(row, name)) if name in SCORES else f"{getattr(row, name):.3f}"
+        words.score(getattr(row, name)) if name in SCORES else _number(getattr(row, name))
         for name in MEASURES
     ]
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}".replace("-", "−")
