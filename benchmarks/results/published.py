@@ -24,12 +24,9 @@ def _read(folder: Path) -> Content:
 
 
 def beginning(contents: dict[str, Content], prefix: str) -> dict[Path, Content]:
-    """Those whose names begin so, by folder, as they are pooled; with `all` each but those that
-    repeat another one: `sick_e_efficient_keras_hub` repeats `sick_e_efficient`."""
+    """Those whose names begin so, by folder, as they are pooled; with `all` each."""
     return {
         HOME / name: one
         for name, one in contents.items()
-        if name.startswith(prefix)
-        or prefix == "all"
-        and not any(name.startswith(f"{other}_") for other in contents)
+        if prefix == "all" or name.startswith(prefix)
     }

@@ -10,7 +10,8 @@ _NOTHING = "–"
 
 
 def paper_rows(scores: Sequence[Score], effects: Sequence[Effect]) -> list[list[str]]:
-    """The table as texts, its head first; below our encoders the paper's."""
+    """The table as texts, its head first; below our encoders the paper's, where it has the
+    adaptations."""
     datasets = _ordered({score.dataset for score in scores})
     rows = [["encoder", "adaptation", *datasets]]
     for encoder in dict.fromkeys(score.encoder for score in scores):
@@ -25,22 +26,24 @@ def paper_rows(scores: Sequence[Score], effects: Sequence[Effect]) -> list[list[
         }
         if deltas:
             rows.append([encoder, "Δ", *(_delta(deltas.get(name)) for name in datasets)])
-    return rows + _papers(datasets)
+    return rows + _papers(datasets, {score.arm.split(" ")[0] for score in scores})
 
 
-def _papers(datasets: Sequence[str]) -> list[list[str]]:
+def _papers(datasets: Sequence[str], adaptations: set[str]) -> list[list[str]]:
     if not set(datasets) & set(paper.TABLE_2_DATASETS):
         return []
     rows = []
     for family, scores in paper.TABLE_2.items():
         name = f"{paper.MODELS[family]} (paper)"
         for place, adaptation in enumerate((paper.FROZEN, paper.TUNED)):
+            if adaptation not in adaptations:
+                continue
             numbers = [f"{scores[d][place]:.1f}" if d in scores else _NOTHING for d in datasets]
             rows.append([name, _named(adaptation), *numbers])
-        deltas = [
-            f"{scores[d][1] - scores[d][0]:+.1f}" if d in scores else _NOTHING for d in datasets
-        ]
-        rows.append([name, "Δ", *deltas])
+        if adaptations >= {paper.FROZEN, paper.TUNED}:
+            both = [scores.get(dataset) for dataset in datasets]
+            deltas = [_NOTHING if one is None else f"{one[1] - one[0]:+.1f}" for one in both]
+            rows.append([name, "Δ", *deltas])
     return rows
 
 
