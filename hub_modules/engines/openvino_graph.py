@@ -20,7 +20,7 @@ from hub_modules.engines.names import OPENVINO, OPENVINO_INT8, check_engine, pac
 from hub_modules.errors import ConfigError
 
 # The version of the conversion: raised with each change of the graphs, so that no old one is read.
-_VERSION = 1
+_VERSION = 2
 
 
 class OpenVinoGraph(CompiledGraph):

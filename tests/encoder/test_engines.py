@@ -11,6 +11,7 @@ from small_data import RECORDS, TASKS, TEXTS
 import tf_adapt as ta
 from hub_modules.engines import names
 from hub_modules.native.added.settings import TaskAttention
+from hub_modules.native.relative import modern_bert_block
 from tf_adapt.data.batches import prepare
 from tf_adapt.encoder.feature_cache import feature_key, with_features
 from tf_adapt.errors import ConfigError
@@ -46,6 +47,15 @@ def test_float32_is_tensorflows(family, request, tmp_path):
         pytest.skip("needs keras-hub 0.32")
     ours, theirs = in_both(ta.HubEncoder(handle, trainable=False))
     assert 0 < largest_difference(ours, theirs) < 1e-4
+
+
+@pytest.mark.slow
+@needs_openvino
+def test_rows_that_are_attended_to_in_blocks(tiny_modern_bert, cache, monkeypatch):
+    monkeypatch.setattr(modern_bert_block, "LONGEST_WHOLE", 8)
+    monkeypatch.setattr(modern_bert_block, "QUERIES", 5)
+    ours, theirs = in_both(ta.HubEncoder(tiny_modern_bert, trainable=False))
+    assert max(map(len, TEXTS)) > 8 and 0 < largest_difference(ours, theirs) < 1e-4
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Tokens of light exports against those of the operations in the graph."""
 
 import random
+from pathlib import Path
 
 import pytest
 import tensorflow as tf
@@ -12,6 +13,13 @@ from tf_adapt.light.characters import WordsWithPlaces
 from tf_adapt.light.readers import READERS
 from tf_adapt.serving.light_exports.readers import ReaderFiles, reader_of
 
+MODERN_BERT = str(Path(__file__).parents[1] / "parity/recorded/huggingface_modern_bert/model")
+# Tokens that its vocabulary was given, between, at and within words.
+ADDED = [
+    "a[unused0]b [unused0]  c    |||émail||| x|||e\u0301mail|||",
+    "<|Ünique|><|U\u0308nique|> [unused0]",
+    "a" * 200 + "[unused0]" + "b" * 300 + "   [MASK]",
+]
 pytest.importorskip("tokenizers", reason="the extra [light] is not installed")
 
 
@@ -23,7 +31,7 @@ def texts() -> list[str]:
     for _ in range(1000):
         characters = [chr(draw.randrange(*draw.choice(planes))) for _ in range(12)]
         made.append("".join(draw.choice((one, one, draw.choice("ab th "))) for one in characters))
-    return HARD_TEXTS + made
+    return HARD_TEXTS + ADDED + made
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +51,7 @@ def written(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["bert_small", "tiny_causal", "tiny_elmo"])
+@pytest.mark.parametrize("module", ["bert_small", "tiny_causal", "tiny_elmo", MODERN_BERT])
 def test_tokens_of_texts_and_of_words(module, written, request):
     handle = str(request.getfixturevalue(module)) if module.startswith("tiny") else module
     encoder = ta.HubEncoder(handle, trainable=False)

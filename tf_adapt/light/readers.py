@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from tf_adapt.errors import ArtifactError
+from tf_adapt.light.added_tokens import AddedTokens
 from tf_adapt.light.characters import SplitWords
 from tf_adapt.light.layout import Characters, Pieces
 from tf_adapt.light.rows import Tokens, Words
@@ -41,6 +42,7 @@ class PieceReader:
                 f"{file}: expected a token for each of the ids {sorted(set(ids))} of light.json, "
                 "got none for one of them; export the run again"
             )
+        self._added = AddedTokens(self._tokenizer)
         self._split = None
         if settings.characters is not None:
             self._split = SplitWords(folder / settings.characters, settings.longest)
@@ -59,7 +61,7 @@ class PieceReader:
         """The tokens of each word of a sentence; none is without."""
         unknown = [self._settings.unknown]
         if self._split is None:
-            return [self._in_parts(self._settings.blank + word) or unknown for word in words]
+            return [self._of_word(word) or unknown for word in words]
         split = list(map(self._split, words))
         encoding = self._tokenizer.encode(" ".join(split), add_special_tokens=False)
         owners = [number for number, word in enumerate(split) for part in word.split(" ") if part]
@@ -68,19 +70,30 @@ class PieceReader:
             tokens[owners[place]].append(token)
         return [of_word or unknown for of_word in tokens]
 
+    def _of_word(self, word: str) -> list[int]:
+        blank = self._settings.blank
+        if not self._added:
+            return self._in_parts(blank + word)
+        return self._added.around(word, lambda part: self._pieces(blank + part))
+
     def _in_parts(self, text: str) -> list[int]:
         """Byte pairs: longer words are merged in parts, see `hub_modules.preprocess.byte_pairs`."""
         longest = self._settings.longest
         words = []
         if len(text.encode()) > longest:
-            words = self._tokenizer.pre_tokenizer.pre_tokenize_str(text)
+            split = self._tokenizer.pre_tokenizer.pre_tokenize_str
+            words = split(self._added.normalize(text))
         # A sign of such a word is a byte.
         if all(len(signs) <= longest for signs, _ in words):
             return self._tokenizer.encode(text, add_special_tokens=False).ids
-        model = self._tokenizer.model
+        return self._added.around(text, self._pieces)
+
+    def _pieces(self, text: str) -> list[int]:
+        """The tokens of a text that is normalized and has no added tokens."""
+        model, longest = self._tokenizer.model, self._settings.longest
         return [
             token.id
-            for signs, _ in words
+            for signs, _ in self._tokenizer.pre_tokenizer.pre_tokenize_str(text)
             for start in range(0, len(signs), longest)
             for token in model.tokenize(signs[start : start + longest])
         ]

@@ -53,16 +53,19 @@ def local_attention(
 
 
 def in_blocks(query: tf.Tensor, size: int, attend: Callable[[tf.Tensor], tf.Tensor]) -> tf.Tensor:
-    """`attend(query)`, computed for `size` queries at a time, so that no more scores are in memory.
+    """`attend(query)`, computed for at most `size` queries at a time, so that no more scores are in
+    memory. The blocks are of one length, which OpenVINO's loops need.
 
     Shapes: query `[batch, heads, time, head_width]` → the same.
     """
     time = tf.shape(query)[2]
     count = -(-time // size)
+    length = -(-time // count)
+    padded = tf.pad(query, [[0, 0], [0, 0], [0, count * length - time], [0, 0]])
     written = tf.TensorArray(query.dtype, count, infer_shape=False)
 
     def step(index, written):
-        mixed = attend(query[:, :, index * size : (index + 1) * size])
+        mixed = attend(padded[:, :, index * length : (index + 1) * length])
         return index + 1, written.write(index, tf.transpose(mixed, [2, 0, 1, 3]))
 
     _, written = tf.while_loop(
@@ -72,7 +75,8 @@ def in_blocks(query: tf.Tensor, size: int, attend: Callable[[tf.Tensor], tf.Tens
         parallel_iterations=1,
         maximum_iterations=count,
     )
-    return tf.ensure_shape(tf.transpose(written.concat(), [1, 2, 0, 3]), query.shape)
+    joined = tf.transpose(written.concat(), [1, 2, 0, 3])
+    return tf.ensure_shape(joined[:, :, :time], query.shape)
 
 
 def _split(tensor, padding, count, size):

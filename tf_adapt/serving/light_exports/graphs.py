@@ -16,7 +16,7 @@ from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.kinds import KINDS
 from tf_adapt.serving.exports.export_parts import traced_for_serving
 
-FAMILIES_TAKEN = ("bert", "elmo", "causal", "mpnet")
+FAMILIES_TAKEN = ("bert", "elmo", "causal", "mpnet", "modern_bert")
 # The inputs of an encoder and of a head; others are read after the head.
 _READ = (
     "input_word_ids",

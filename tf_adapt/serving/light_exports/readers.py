@@ -9,6 +9,7 @@ from hub_modules.preprocess import BertPreprocessor, CausalPreprocessor, ElmoPre
 from hub_modules.preprocess.byte_pairs import BLANK, CUT, LONGEST_PART
 from hub_modules.preprocess.causal import END
 from hub_modules.preprocess.elmo import CHARACTERS_PER_WORD, PAD_CHARACTER, WORD_BEGIN, WORD_END
+from hub_modules.preprocess.modern_bert import NORMAL_FORM, ModernBertPreprocessor
 from hub_modules.preprocess.word_pieces import UNKNOWN
 from tf_adapt.errors import ConfigError
 from tf_adapt.light.layout import TOKENIZERS, Characters, CharactersFile, Pieces
@@ -62,8 +63,8 @@ def reader_of(encoder: Any, files: ReaderFiles) -> Pieces | Characters:
     settings = None if made is None else made(preprocessor, files)
     if settings is None:
         raise ConfigError(
-            f"format openvino: expected an encoder with its own WordPiece (BERT, MPNet), GPT-2's "
-            f"byte pairs or ELMo's characters, got {encoder.handle} of the family "
+            "format openvino: expected an encoder with its own WordPiece (BERT, MPNet), byte pairs "
+            f"(GPT-2, ModernBERT) or ELMo's characters, got {encoder.handle} of the family "
             f"{encoder.family}, whose texts {type(preprocessor).__name__} reads otherwise; leave "
             "--format out, which writes a SavedModel"
         )
@@ -96,12 +97,33 @@ def _word_pieces(preprocessor: BertPreprocessor, files: ReaderFiles) -> Pieces |
     )
 
 
-def _byte_pairs(preprocessor: CausalPreprocessor, files: ReaderFiles) -> Pieces:
+def _of_gpt2(preprocessor: CausalPreprocessor, files: ReaderFiles) -> Pieces:
+    return _byte_pairs(preprocessor, files, END, {}, last=preprocessor.classification_id)
+
+
+def _of_modern_bert(preprocessor: ModernBertPreprocessor, files: ReaderFiles) -> Pieces:
+    rules = {"single_word": False, "lstrip": False, "rstrip": False, "special": False}
+    added = [
+        {"id": number, "content": token, "normalized": name == "normalized", **rules}
+        for name, tokens in preprocessor.added.value.items()
+        for token, number in tokens.items()
+    ]
+    more = {"normalizer": {"type": NORMAL_FORM}, "added_tokens": added}
+    return _byte_pairs(preprocessor, files, UNKNOWN, more)
+
+
+def _byte_pairs(
+    preprocessor: CausalPreprocessor | ModernBertPreprocessor,
+    files: ReaderFiles,
+    unknown: str,
+    more: dict[str, Any],
+    last: int | None = None,
+) -> Pieces:
     special = preprocessor.special_token_ids
     model = {
         "type": "BPE",
         "dropout": None,
-        "unk_token": END,
+        "unk_token": unknown,
         "continuing_subword_prefix": None,
         "end_of_word_suffix": None,
         "fuse_unk": False,
@@ -114,13 +136,15 @@ def _byte_pairs(preprocessor: CausalPreprocessor, files: ReaderFiles) -> Pieces:
     cuts = {"type": "Split", "pattern": {"String": CUT}, "behavior": "Removed", "invert": False}
     steps = [words | {"invert": False}, cuts, signs | {"use_regex": False}]
     return Pieces(
-        tokenizer=files.tokenizer(_tokenizer(model, {"type": "Sequence", "pretokenizers": steps})),
+        tokenizer=files.tokenizer(
+            _tokenizer(model, {"type": "Sequence", "pretokenizers": steps}) | more
+        ),
         padding=special["padding_id"],
         start=special["start_of_sequence_id"],
         end=special["end_of_segment_id"],
         unknown=preprocessor.unknown_id,
         doubled=preprocessor.doubled,
-        last=preprocessor.classification_id,
+        last=last,
         blank=preprocessor.blank,
         longest=LONGEST_PART,
     )
@@ -163,6 +187,7 @@ def _tokenizer(model: dict[str, Any], words: dict[str, Any]) -> dict[str, Any]:
 
 _READERS: dict[type, Callable[[Any, ReaderFiles], Pieces | Characters | None]] = {
     BertPreprocessor: _word_pieces,
-    CausalPreprocessor: _byte_pairs,
+    CausalPreprocessor: _of_gpt2,
+    ModernBertPreprocessor: _of_modern_bert,
     ElmoPreprocessor: _characters,
 }
