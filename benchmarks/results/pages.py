@@ -13,7 +13,7 @@ PAGES = (
     "README.md",
     "docs/results.md",
     "docs/results_analyses.md",
-    "docs/results_bert_small.md",
+    "hub_modules/pretrained/bert_small/README.md",
     "docs/what_we_found.md",
 )
 _PLACE = re.compile(r"<!-- made: (\w+) (\w+) -->\n.*?<!-- /made -->", re.DOTALL)
