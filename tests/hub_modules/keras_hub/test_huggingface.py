@@ -50,6 +50,15 @@ def test_names_with_a_prefix_and_a_head(tmp_path):
         np.testing.assert_array_equal(module.encoder.weights_by_name()[name], weight)
 
 
+def test_what_sentence_transformers_says_of_a_folder_is_read(tmp_path):
+    folder = write_folder("roberta", tmp_path)
+    prompts = '{"prompts": {"query": "the "}, "default_prompt_name": "query"}'
+    (folder / "config_sentence_transformers.json").write_text(prompts)
+    (folder / "sentence_roberta_config.json").write_text('{"max_seq_length": 8}')
+    sentence = load_module(f"keras:{folder}").sentence
+    assert (sentence.prompts, sentence.longest) == (("the ",), 8)
+
+
 def test_without_a_pooler_the_first_token_is_taken(tmp_path):
     folder = write_folder("albert", tmp_path)
     weights = load_file(folder / "model.safetensors")
