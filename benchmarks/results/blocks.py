@@ -41,7 +41,7 @@ def comparison_block(contents: Contents, name: str) -> str:
     simple = [(words.visible(one.name), one.score) for one in content.references]
     simple.append((answer_text(content.baseline.answer, content.kind), content.baseline.score))
     rows += [[label, words.score(score), *[""] * 4] for label, score in simple]
-    return f"{_about(content)}\n\n{_table(head, rows)}"
+    return f"{_about(content)}\n\n{as_table(head, rows)}"
 
 
 def _about(content: Content) -> str:
@@ -97,7 +97,7 @@ def frozen_tuned_block(contents: Contents, prefix: str) -> str:
     the two is decided ahead."""
     head = ["data", "encoder", "metric", "❄ frozen", "🔥 tuned", "decided", "seeds", "config"]
     rows = [_frozen_tuned_row(*both) for both in tuned_and_frozen(contents, prefix)]
-    return _table(head, rows) if rows else NOTHING
+    return as_table(head, rows) if rows else NOTHING
 
 
 def tuned_and_frozen(
@@ -170,7 +170,7 @@ def pooled_block(contents: Contents, prefix: str) -> str:
         "one more data set",
         "decided for, against",
     ]
-    return _table(head, rows)
+    return as_table(head, rows)
 
 
 def _pooled_rows(row: dict) -> list[list[str]]:
@@ -201,7 +201,7 @@ def guidelines_block(contents: Contents, prefix: str) -> str:
         for of_family in found.families.values():
             for encoder, better in of_family.here.items():
                 rows.append([content.dataset, encoder, _advice(of_family.better), _advice(better)])
-    return _table(["data", "encoder", "the paper advises", "here"], rows) if rows else NOTHING
+    return as_table(["data", "encoder", "the paper advises", "here"], rows) if rows else NOTHING
 
 
 def _advice(better: str | None) -> str:
@@ -215,8 +215,8 @@ def picture_block(contents: Contents, prefix: str) -> str:
     return PICTURE if tuned_and_frozen(contents, prefix) else NOTHING
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns without any value are left out."""
+def as_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """In Markdown; columns without any value are left out."""
     kept = [n for n in range(len(head)) if n == 0 or any(row[n] not in _EMPTY for row in rows)]
     lines = [head, ["---"] * len(head), *rows]
     lines = [[line[n] for n in kept] for line in lines]

@@ -33,9 +33,13 @@ def measure(name: str, config: str, home: Path = HOME) -> Path:
 
 def table(contents: Contents, home: Path = HOME) -> str:
     """A row a line."""
-    rows = [row for name in contents for row in _rows(name, contents[name], home / name)]
-    lines = [json.dumps(_rounded(asdict(row)), ensure_ascii=False) for row in rows]
+    lines = [json.dumps(_rounded(asdict(row)), ensure_ascii=False) for row in rows(contents, home)]
     return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+def rows(contents: Contents, home: Path = HOME) -> list[Published]:
+    """A row for each encoder of each comparison with ❄ and 🔥."""
+    return [row for name in contents for row in _rows(name, contents[name], home / name)]
 
 
 def write_table(contents: Contents) -> None:

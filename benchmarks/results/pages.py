@@ -1,12 +1,14 @@
 """Pages with places for what is made of the published comparisons.
 
 A place is between `<!-- made: KIND NAME -->` and `<!-- /made -->`; kinds are the keys of
-`blocks.BLOCKS`, a name is that of a comparison, what the names of several begin with, or `all`.
+`BLOCKS`, a name is that of a comparison, what the names of several begin with, or `all`.
 """
 
 import re
 
-from benchmarks.results.blocks import BLOCKS, Contents
+from benchmarks.results import blocks
+from benchmarks.results.blocks import Contents
+from benchmarks.results.predicted import predicted_block
 from tf_adapt.errors import ConfigError
 
 PAGES = (
@@ -16,6 +18,7 @@ PAGES = (
     "hub_modules/pretrained/bert_small/README.md",
     "docs/what_we_found.md",
 )
+BLOCKS = blocks.BLOCKS | {"predicted": predicted_block}
 _PLACE = re.compile(r"<!-- made: (\w+) (\w+) -->\n.*?<!-- /made -->", re.DOTALL)
 
 

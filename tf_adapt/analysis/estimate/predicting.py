@@ -56,16 +56,21 @@ def predictions(measured: dict[str, Any], known: Sequence[Published]) -> dict[st
 def checked(known: Sequence[Published]) -> dict[str, dict[str, float]]:
     """Of each rule, where each data set is predicted from the others: `right` signs `of` all rows,
     and the mean absolute `error`."""
-    rules = {}
-    for name, rule in RULES.items():
-        predicted = [rule(_others(known, row), _of(row)) for row in known]
-        found = [row.difference for row in known]
+    rules, found = {}, [row.difference for row in known]
+    for name, predicted in held_out(known).items():
         rules[name] = {
             "right": int(np.sum(np.sign(predicted) == np.sign(found))),
             "of": len(known),
             "error": float(np.mean(np.abs(np.subtract(predicted, found)))),
         }
     return rules
+
+
+def held_out(known: Sequence[Published]) -> dict[str, list[float]]:
+    """What each rule predicts of each row from the rows of other data sets."""
+    return {
+        name: [rule(_others(known, row), _of(row)) for row in known] for name, rule in RULES.items()
+    }
 
 
 def _scores(metric: str) -> str:
