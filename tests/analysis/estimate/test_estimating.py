@@ -6,8 +6,15 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from tf_adapt.analysis.estimate import estimating
 from tf_adapt.commands.main import cli
 from tf_adapt.report.estimate.measures import MEASURES
+
+
+@pytest.fixture(autouse=True)
+def nothing_published(monkeypatch):
+    """The table that ships grows."""
+    monkeypatch.setattr(estimating, "published", list)
 
 
 def estimated(tmp_path, content: dict, *more):
