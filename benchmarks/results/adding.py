@@ -60,7 +60,11 @@ def _without_places(folder: Path, report: Content, place: str) -> str:
     command = re.sub(argument, place, report.command)
     plain = to_json(replace(report, disagreements=[], command=command))
     text = json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
-    text = text.replace(str(folder.absolute()), place)
+    return without_roots(text.replace(str(folder.absolute()), place))
+
+
+def without_roots(text: str) -> str:
+    """Files are named from the folder of the call, or from the repository."""
     for root in (Path.cwd(), ROOT):
         text = text.replace(f"{root}/", "")
     return text

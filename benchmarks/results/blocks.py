@@ -101,7 +101,7 @@ def frozen_tuned_block(contents: Contents, prefix: str) -> str:
 
 
 def tuned_and_frozen(
-    contents: Contents, prefix: str = ""
+    contents: Contents, prefix: str = "all"
 ) -> list[tuple[Content, ScoredCell, ScoredCell]]:
     """The best ❄ and the best 🔥 cell of each encoder of each comparison that has both."""
     return [
@@ -125,7 +125,7 @@ def _frozen_tuned_row(content: Content, frozen: ScoredCell, tuned: ScoredCell) -
     said = relation(tuned_against_frozen(content, frozen, tuned), tuned.id)
     (config,) = [word for word in content.command.split() if word.endswith(".yaml")]
     return [
-        f"{data_name(content)}, {content.examples['train']:,} to learn from",
+        f"{data_name(content.dataset)}, {content.examples['train']:,} to learn from",
         tuned.encoder,
         words.metric_name(content.metric),
         _score(frozen, content),
@@ -142,10 +142,9 @@ def tuned_against_frozen(content: Content, frozen: ScoredCell, tuned: ScoredCell
     return pair.seen_from(tuned.id)
 
 
-def data_name(content: Content) -> str:
+def data_name(dataset: str) -> str:
     """Of data in a file that of its folder."""
-    data = content.dataset
-    return Path(data).parent.name if "/" in data else data
+    return Path(dataset).parent.name if "/" in dataset else dataset
 
 
 def layout_block(contents: Contents, prefix: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.results.adding import HOME, ROOT
+from benchmarks.results.adding import HOME, ROOT, without_roots
 from benchmarks.results.blocks import Contents, tuned_against_frozen, tuned_and_frozen
 from hub_modules.storage.files import write_text
 from tf_adapt.comparison.advice.published import Published
@@ -27,7 +27,8 @@ def measure(name: str, config: str, home: Path = HOME) -> Path:
     from tf_adapt.analysis.estimate.estimating import measured
 
     path = home / name / MEASURES
-    write_text(path, json.dumps(_rounded(measured(config)), indent=1, ensure_ascii=False) + "\n")
+    text = json.dumps(_rounded(measured(config)), indent=1, ensure_ascii=False)
+    write_text(path, without_roots(text) + "\n")
     return path
 
 

@@ -23,7 +23,10 @@ def figure(contents: Contents) -> bytes:
     """The SVG; its bytes depend on the comparisons and on matplotlib's version."""
     both = sorted(tuned_and_frozen(contents, PREFIX), key=lambda one: one[2].encoder)
     lines = [
-        (f"{tuned.encoder}: {data_name(content)}", tuned_against_frozen(content, frozen, tuned))
+        (
+            f"{tuned.encoder}: {data_name(content.dataset)}",
+            tuned_against_frozen(content, frozen, tuned),
+        )
         for content, frozen, tuned in both
     ]
     return draw(_plot, [(name, pair) for name, pair in lines if pair.interval]).svg

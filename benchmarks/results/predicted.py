@@ -1,6 +1,6 @@
 """What frozen states predict of 🔥 − ❄ on each data set, from the others, beside what was found."""
 
-from benchmarks.results.blocks import NOTHING, Contents, as_table
+from benchmarks.results.blocks import NOTHING, Contents, as_table, data_name
 from benchmarks.results.differences import rows
 from tf_adapt.analysis.estimate.predicting import FEWEST, RULES, checked, held_out
 from tf_adapt.analysis.pooling.effects import FAMILIES
@@ -21,7 +21,7 @@ def predicted_block(contents: Contents, prefix: str) -> str:
     predicted, rules = held_out(known), checked(known)
     lines = [
         [
-            row.dataset.split("/")[-2] if "/" in row.dataset else row.dataset,
+            data_name(row.dataset),
             row.encoder,
             words.signed_points(row.difference),
             *(words.signed_points(predicted[name][place]) for name in RULES),

@@ -129,7 +129,7 @@ def compare(
         with _as_arguments():
             check_budget("minutes", comparison, slurm, cluster)
         comparison = replace(comparison, minutes=float(minutes))
-    with _as_arguments():
+    with _as_arguments():  # before the data are written
         check_resources(resources, len(comparison.cells), comparison.threads, comparison.devices)
     is_own = bool(texts) or isinstance(config, Mapping) or search is not None
     path = out / record.CONFIG if is_own else config

@@ -89,7 +89,7 @@ def _searched(plan: dict[str, Any]) -> list[str]:
     search = plan["search"]
     if search is None:
         return []
-    minutes = f", at most {search['minutes']:g} minutes" if search["minutes"] else ""
+    minutes = "" if search["minutes"] is None else f", at most {search['minutes']:g} minutes"
     pruner = "" if search["pruner"] == NO_PRUNER else f", ended early by {search['pruner']}"
     of_spaces: dict[str, list[str]] = {}
     for cell in plan["cells"]:

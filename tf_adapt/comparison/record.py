@@ -199,13 +199,18 @@ def _check_search(before: dict | None, now: dict | None, out: Path) -> None:
         )
 
 
+def has_record(folder: str | Path) -> bool:
+    """Whether a comparison was begun in a folder."""
+    return (Path(folder) / RECORD).is_file()
+
+
 def is_begun(out: Path) -> bool:
     """Whether the folder contains a comparison.
 
     Raises:
         ArtifactError: it does not, and holds other files.
     """
-    if (out / RECORD).is_file():
+    if has_record(out):
         return True
     if not all(_is_passing(entry) for entry in out.iterdir()):
         raise ArtifactError(

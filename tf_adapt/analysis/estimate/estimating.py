@@ -11,8 +11,9 @@ from tf_adapt.analysis.mutual_information import edge
 from tf_adapt.analysis.probes import check_targets, constant_score, score
 from tf_adapt.analysis.sources import Source, checked_data_keys, read_source
 from tf_adapt.comparison.advice.published import published
-from tf_adapt.comparison.kept.estimate import configs_of, is_comparison_folder, keep_estimate
+from tf_adapt.comparison.kept.estimate import configs_of, keep_estimate
 from tf_adapt.comparison.plan.settings import is_comparison, load_comparison
+from tf_adapt.comparison.record import has_record
 from tf_adapt.config.sections import Config
 from tf_adapt.printing.words import metric_name
 from tf_adapt.printing.words import score as score_in_words
@@ -29,7 +30,7 @@ def estimate(config: str, overrides: tuple[str, ...] = ()) -> dict[str, Any]:
     comparison keeps them, and its report shows them."""
     result = measured(config, overrides)
     result |= {"predictions": predicting.predictions(result, published())}
-    if is_comparison_folder(config):
+    if has_record(config):
         keep_estimate(_for_report(result), Path(config).absolute())
     return result
 
@@ -78,7 +79,7 @@ def measured(config: str, overrides: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 def _sources(config: str, overrides: tuple[str, ...]) -> list[Source]:
-    if is_comparison_folder(config):
+    if has_record(config):
         configs = configs_of(Path(config).absolute(), checked_data_keys(config, overrides))
         return [Source(one, None) for one in _by_encoder(configs)]
     if not is_comparison(config):

@@ -12,20 +12,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from scipy.stats import norm
 
 from hub_modules.storage.files import write_text
-from hub_modules.storage.json_files import read_bytes
 from tf_adapt.comparison.diagnosis import thresholds as limits
 from tf_adapt.comparison.diagnosis.causes import CAUSES, overrides
 from tf_adapt.comparison.diagnosis.counter_runs import Trainer, counter_folder
 from tf_adapt.comparison.diagnosis.evidence import CHOSEN_ON, Evidence, evidence_of
-from tf_adapt.comparison.diagnosis.report_reading import read_content
-from tf_adapt.comparison.record import RECORD, read_record
+from tf_adapt.comparison.diagnosis.report_reading import read_content, read_finding
+from tf_adapt.comparison.record import has_record, read_record
 from tf_adapt.comparison.verdict.training_ended import CHANCE
 from tf_adapt.config.reading import dump_config
-from tf_adapt.errors import ArtifactError, ConfigError, DataError
+from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.report.content import Content
 from tf_adapt.report.diagnosis.causes import Cause, Diagnosis
 from tf_adapt.report.scored_cells import ScoredCell
@@ -58,7 +57,7 @@ def diagnose(folder: str | Path, trainer: Trainer | None = None) -> list[Diagnos
         KeyboardInterrupt, SystemExit: after a signal; the same call goes on.
     """
     folder = Path(folder).absolute()
-    is_comparison = (folder / RECORD).is_file()
+    is_comparison = has_record(folder)
     if trainer is None:
         threads = read_record(folder)["threads"] if is_comparison else 1
         with Interruption(), Trainer(threads) as trainer:
@@ -106,16 +105,9 @@ def kept_diagnosis(content: Content, folder: Path) -> list[Diagnosis] | None:
     Raises:
         ArtifactError: its file cannot be read.
     """
-    path = folder / HOME / FILE
-    if not path.is_file():
+    found = read_finding(folder / HOME / FILE, _DIAGNOSES, "tf-adapt diagnose")
+    if found is None:
         return None
-    try:
-        found = _DIAGNOSES.validate_json(read_bytes(path))
-    except ValidationError:
-        raise ArtifactError(
-            f"{path}: expected what `tf-adapt diagnose` wrote, got something else; remove it, and "
-            "the same command writes it again"
-        ) from None
     runs = {
         cell.id: [str(run.relative_to(folder)) for run in _run_folders(cell, folder)]
         for cell in content.cells

@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from hub_modules.storage.json_files import read_bytes
 from tf_adapt.errors import ArtifactError
@@ -30,6 +30,23 @@ def read_content(folder: Path) -> Content:
         return content_from(plain)
     except (ValueError, AttributeError, TypeError) as error:
         raise ArtifactError(f"{path}: expected a report, got something else; {advice}") from error
+
+
+def read_finding(path: Path, kind: TypeAdapter, command: str) -> Any:
+    """What a command wrote beside a report; None: nothing.
+
+    Raises:
+        ArtifactError: the file cannot be read.
+    """
+    if not path.is_file():
+        return None
+    try:
+        return kind.validate_json(read_bytes(path))
+    except ValidationError:
+        raise ArtifactError(
+            f"{path}: expected what `{command}` wrote, got something else; remove it, and the same "
+            "command writes it again"
+        ) from None
 
 
 def content_from(plain: dict[str, Any]) -> Content:

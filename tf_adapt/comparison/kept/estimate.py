@@ -7,27 +7,19 @@ import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from hub_modules.storage.files import write_text
-from hub_modules.storage.json_files import read_bytes
-from tf_adapt.comparison.diagnosis.report_reading import read_content
-from tf_adapt.comparison.record import RECORD, read_record
+from tf_adapt.comparison.diagnosis.report_reading import read_content, read_finding
+from tf_adapt.comparison.record import read_record
 from tf_adapt.config.reading import load_config, one_task
 from tf_adapt.config.sections import Config
-from tf_adapt.errors import ArtifactError
-from tf_adapt.report.content import Content
 from tf_adapt.report.estimate.measures import Estimate
 from tf_adapt.report.write import write_report
 from tf_adapt.runs import run_folder
 
 FILE = "estimate.json"
 _ESTIMATE = TypeAdapter(Estimate)
-
-
-def is_comparison_folder(folder: str | Path) -> bool:
-    """Whether a comparison was begun in it."""
-    return (Path(folder) / RECORD).is_file()
 
 
 def configs_of(folder: Path, overrides: tuple[str, ...] = ()) -> list[Config]:
@@ -43,9 +35,9 @@ def configs_of(folder: Path, overrides: tuple[str, ...] = ()) -> list[Config]:
     return alone or [one_task(configs[0], str(folder), "an analysis")]
 
 
-def keep_estimate(estimate: Estimate, folder: Path) -> Content | None:
-    """Writes it into a comparison's folder, and the report anew, which is returned; None: there is
-    none yet, it will show the estimate.
+def keep_estimate(estimate: Estimate, folder: Path) -> None:
+    """Writes it into a comparison's folder, and the report anew; one that is not there yet will
+    show the estimate.
 
     Raises:
         ConfigError: the folder is in use.
@@ -56,9 +48,7 @@ def keep_estimate(estimate: Estimate, folder: Path) -> Content | None:
         text = json.dumps(asdict(estimate), indent=1, ensure_ascii=False)
         write_text(folder / FILE, text + "\n")
         if content is not None:
-            content = replace(content, estimate=estimate)
-            write_report(content, folder)
-        return content
+            write_report(replace(content, estimate=estimate), folder)
 
 
 def kept_estimate(folder: Path) -> Estimate | None:
@@ -67,13 +57,4 @@ def kept_estimate(folder: Path) -> Estimate | None:
     Raises:
         ArtifactError: the file cannot be read.
     """
-    path = folder / FILE
-    if not path.is_file():
-        return None
-    try:
-        return _ESTIMATE.validate_json(read_bytes(path))
-    except ValidationError:
-        raise ArtifactError(
-            f"{path}: expected what `tf-adapt estimate` wrote, got something else; remove it, and "
-            "the same command writes it again"
-        ) from None
+    return read_finding(folder / FILE, _ESTIMATE, "tf-adapt estimate")

@@ -25,14 +25,14 @@ def estimate_section(estimate: Estimate | None) -> list[Section]:
 
 def _table(caption: str, layers: list[LayerEstimate], metric: str) -> Table:
     rows = [
-        [field_of(text) for text in (visible(row.encoder), f"{row.layer}", *shown_measures(row))]
+        [field_of(text) for text in (visible(row.encoder), f"{row.layer}", *_shown(row))]
         for row in layers
     ]
     columns = ["encoder", "layer", *MEASURES.values()]
     return Table(f"{caption}; probe and neighbours: {metric_name(metric)} × 100", columns, rows)
 
 
-def shown_measures(row: LayerEstimate) -> list[str]:
+def _shown(row: LayerEstimate) -> list[str]:
     """In the order of `MEASURES`; scores × 100."""
     return [
         words.score(getattr(row, name)) if name in SCORES else _number(getattr(row, name))
