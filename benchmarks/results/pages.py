@@ -7,6 +7,7 @@ A place is between `<!-- made: KIND NAME -->` and `<!-- /made -->`; kinds are th
 import re
 
 from benchmarks.results import blocks
+from benchmarks.results.abroad import abroad_block
 from benchmarks.results.blocks import Contents
 from benchmarks.results.predicted import predicted_block
 from tf_adapt.errors import ConfigError
@@ -18,7 +19,7 @@ PAGES = (
     "hub_modules/pretrained/bert_small/README.md",
     "docs/what_we_found.md",
 )
-BLOCKS = blocks.BLOCKS | {"predicted": predicted_block}
+BLOCKS = blocks.BLOCKS | {"predicted": predicted_block, "abroad": abroad_block}
 _PLACE = re.compile(r"<!-- made: (\w+) (\w+) -->\n.*?<!-- /made -->", re.DOTALL)
 
 

@@ -24,9 +24,10 @@ def _read(folder: Path) -> Content:
 
 
 def beginning(contents: dict[str, Content], prefix: str) -> dict[Path, Content]:
-    """Those whose names begin so, by folder, as they are pooled; with `all` each."""
+    """Those whose names begin so, by folder, as they are pooled; with `all` each, but for those
+    with other domains, which learn a part of data that others learn whole."""
     return {
         HOME / name: one
         for name, one in contents.items()
-        if prefix == "all" or name.startswith(prefix)
+        if (name.startswith(prefix) if prefix != "all" else not one.shifted)
     }

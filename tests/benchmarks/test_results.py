@@ -117,6 +117,32 @@ def test_a_comparison_in_other_domains_is_added_with_their_answers(finished, tmp
     assert sorted(path.name for path in target.iterdir()) == [FILE, "report.json"]
 
 
+def test_cells_abroad_have_a_row_a_domain_and_are_pooled_over_the_moves(finished):
+    """❄ 60 and 🔥 80 at home; the same in one domain, changed about in the other."""
+    content, kept = read_rescored(finished)
+    frozen, tuned = kept.cells
+    answers = {"like": kept.cells, "turned": {frozen: kept.cells[tuned]}}
+    answers["turned"][tuned] = kept.cells[frozen]
+    abroad = {name: replace(kept, cells=of) for name, of in answers.items()}
+    shifted = shifted_domains(
+        content, kept, abroad, dict.fromkeys(abroad, ""), dict.fromkeys(abroad, 0)
+    )
+    page = "<!-- made: abroad shift -->\n<!-- /made -->"
+    contents = {"shift_x": replace(content, shifted=shifted)}
+    lines = made(page, contents, "page").splitlines()
+    assert "| shift_x | home | 60.0 ± 0.0 | 80.0 ± 0.0 | +20.0* |" in lines
+    assert "|  | like | 60.0 ± 0.0 | 80.0 ± 0.0 | +20.0* |" in lines
+    assert "|  | turned | 80.0 ± 0.0 | 60.0 ± 0.0 | −20.0* |" in lines
+    # +20 and −20 there; 0 and −40 from home.
+    (row,) = [line for line in lines if line.startswith("| 🔥 − ❄ | accuracy | 2 | ")]
+    there, gap = row.split(" | ")[3:]
+    assert there.startswith("0.0 (") and gap.startswith("−20.0 (")
+    assert not_shown([page], contents) == []
+    # What learns a part of the data is not pooled with what learns all of them.
+    pooled = made("<!-- made: pooled all -->\n<!-- /made -->", contents, "page")
+    assert "None is published yet." in pooled and made(page, {}, "").count("None is published") == 1
+
+
 def test_what_is_too_large_is_not_copied(finished, tmp_path, monkeypatch):
     monkeypatch.setattr(adding, "LARGEST_MB", 0)
     with pytest.raises(ConfigError, match="home: expected at most 0 MB in all, got .* with sick_e"):

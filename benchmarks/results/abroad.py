@@ -1,0 +1,116 @@
+"""Cells on test sets of other domains: scores and differences of each move, and all pooled."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import NamedTuple
+
+from benchmarks.results.blocks import NOTHING, Contents, as_table
+from benchmarks.results.published import beginning
+from tf_adapt.analysis.pooling.effects import FAMILIES, order
+from tf_adapt.paper import SYMBOLS
+from tf_adapt.printing import words
+from tf_adapt.report.cells import ranked
+from tf_adapt.report.content import Content
+from tf_adapt.report.scored_cells import ScoredCell
+from tf_adapt.report.shift.domains import ShiftedDomain
+from tf_adapt.statistics.random_effects import random_effects
+from tf_adapt.statistics.relation import PairTest
+
+AT_HOME = "home"
+Cells = Mapping[str, ScoredCell]
+
+
+class Move(NamedTuple):
+    """From home to another domain: the tests there, and of what the move changes."""
+
+    content: Content
+    cells: Cells
+    domain: ShiftedDomain
+
+
+def abroad_block(contents: Contents, prefix: str) -> str:
+    """Scores at home and in each domain with the differences of all adaptations, then these
+    differences pooled over the moves."""
+    some = [(path.name, one) for path, one in beginning(contents, prefix).items() if one.shifted]
+    if not some:
+        return NOTHING
+    arms = sorted({arm for _, one in some for arm in _by_adaptation(one)}, key=order)
+    pairs = list(combinations(arms, 2))
+    named = [_named(arm) for arm in arms]
+    head = ["trained on", "scored on", *named, *(_difference(*pair) for pair in pairs)]
+    rows = [row for name, one in some for row in _rows(name, one, arms, pairs)]
+    return f"{as_table(head, rows)}\n\n{as_table(*_pooled([one for _, one in some], pairs))}"
+
+
+def _rows(name: str, content: Content, arms: list[str], pairs: list) -> Iterator[list[str]]:
+    cells = _by_adaptation(content)
+    home = {arm: cell.results.shown for arm, cell in cells.items()}
+    shown = [home.get(arm, "") for arm in arms]
+    yield [name, AT_HOME, *shown, *(_tested(content.pairs, cells, pair) for pair in pairs)]
+    for domain in content.shifted:
+        found = {arm: domain.cells.get(cell.id) for arm, cell in cells.items()}
+        shown = [_scored(found.get(arm)) for arm in arms]
+        tests = [_tested(domain.pairs, cells, pair) for pair in pairs]
+        yield ["", words.visible(domain.name), *shown, *tests]
+
+
+def _pooled(contents: list[Content], pairs: list) -> tuple[list[str], list[list[str]]]:
+    """Head and rows: each difference abroad, and that of the differences, over all moves."""
+    by_family: dict[str, list[Move]] = defaultdict(list)
+    for one in contents:
+        moves = [Move(one, _by_adaptation(one), domain) for domain in one.shifted]
+        by_family[FAMILIES[one.metric]] += moves
+    rows = []
+    for family, moves in by_family.items():
+        for pair in pairs:
+            there = [_test(move.domain.pairs, move.cells, pair) for move in moves]
+            gaps = [_test(move.domain.gaps, move.cells, pair) for move in moves]
+            rows.append(
+                [_difference(*pair), family, str(len(moves)), _estimate(there), _estimate(gaps)]
+            )
+    return ["difference", "scores", "moves", "there", "there − at home"], rows
+
+
+def _estimate(tests: list[PairTest | None]) -> str:
+    known = [test for test in tests if test and test.error]
+    if len(known) < 2:
+        return ""
+    found = random_effects([test.difference for test in known], [test.error for test in known])
+    return f"{words.signed_points(found.estimate)} ({words.interval(list(found.interval))})"
+
+
+def _by_adaptation(content: Content) -> Cells:
+    """The best cell of each adaptation among the pretrained ones that trained."""
+    found: dict[str, ScoredCell] = {}
+    for entry in ranked(content.cells):
+        if entry.cell.pretrained and entry.cell.results.trained:
+            found.setdefault(entry.cell.adaptation, entry.cell)
+    return found
+
+
+def _test(tests: list[PairTest], cells: Cells, pair: tuple[str, str]) -> PairTest | None:
+    """That of the second adaptation − the first; None where a cell is missing."""
+    if not cells.keys() >= set(pair):
+        return None
+    first, second = (cells[arm].id for arm in pair)
+    (found,) = [test for test in tests if {test.a, test.b} == {first, second}]
+    return found.seen_from(second)
+
+
+def _tested(tests: list[PairTest], cells: Cells, pair: tuple[str, str]) -> str:
+    test = _test(tests, cells, pair)
+    return f"{words.signed_points(test.difference)}{'*' if test.decided else ''}" if test else ""
+
+
+def _scored(found) -> str:
+    return words.mean_and_deviation(found.mean, found.deviation) if found else ""
+
+
+def _named(arm: str) -> str:
+    symbol = SYMBOLS.get(arm)
+    return f"{symbol} {arm}" if symbol else arm
+
+
+def _difference(first: str, second: str) -> str:
+    return f"{SYMBOLS.get(second, second)} − {SYMBOLS.get(first, first)}"
