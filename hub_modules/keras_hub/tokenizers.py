@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import tensorflow as tf
 
@@ -14,20 +15,19 @@ from hub_modules.preprocess.byte_pairs import BytePairTokenizer
 from hub_modules.preprocess.pieces import PiecePreprocessor
 from hub_modules.preprocess.sentence_pieces import SentencePieceTokenizer
 from hub_modules.preprocess.word_pieces import WordRules, huggingface_rules, keras_hub_rules
+from hub_modules.sources.causal_layout import merge_text
 from hub_modules.sources.folder import read_json, read_text, read_vocabulary, require_file, setting
 from hub_modules.sources.tokenizer_files import (
+    FAST,
     TokenizerFiles,
     added_tokens,
     read_tokenizer_files,
     refuse_others,
+    word_pieces,
 )
 
-# HuggingFace's name of each vocabulary.
-_VOCABULARIES = {
-    "BertBackbone": "vocab.txt",
-    "ElectraBackbone": "vocab.txt",
-    "DistilBertBackbone": "vocab.txt",
-    "RobertaBackbone": "vocab.json",
+# HuggingFace's names of SentencePiece models.
+_MODELS = {
     "XLMRobertaBackbone": "sentencepiece.bpe.model",
     "AlbertBackbone": "spiece.model",
     "DebertaV3Backbone": "spm.model",
@@ -79,22 +79,22 @@ def preset_preprocessor(folder: Path, backbone: str, settings: dict):
         return BertPreprocessor(read_vocabulary(assets / "vocabulary.txt", rows), rules=rules)
     if backbone == "RobertaBackbone":
         prefixed = setting(config, "add_prefix_space", _FLAG, path, default=False)
-        return _byte_pairs(assets / "vocabulary.json", assets / "merges.txt", rows, prefixed)
+        paths = assets / "vocabulary.json", assets / "merges.txt"
+        return _byte_pairs(_two_files(*paths), rows, prefixed)
     return _sentence_pieces(assets / "vocabulary.spm", backbone, rows)
 
 
 def huggingface_preprocessor(folder: Path, backbone: str, settings: dict):
-    """The preprocessor of a HuggingFace folder: `vocab.txt`, `vocab.json` and `merges.txt`, or a
-    SentencePiece model.
+    """The preprocessor of a HuggingFace folder: `vocab.txt`, `vocab.json` and `merges.txt`, or in
+    the place of both `tokenizer.json`; or a SentencePiece model.
 
     Raises:
         ArtifactError: a file is missing or damaged.
     """
     rows = vocabulary_rows(settings)
-    vocabulary = _required(folder / _VOCABULARIES[backbone])
     files = read_tokenizer_files(folder, BACKBONES[backbone].model_type)
     if backbone in _WORD_PIECES:
-        pieces = read_vocabulary(vocabulary, rows)
+        pieces = word_pieces(files, rows)
         special_ids = {pieces.index(piece) for piece in (*SPECIAL_TOKENS.values(), UNKNOWN)}
         rules = _huggingface_rules(files)
         return BertPreprocessor(
@@ -102,8 +102,11 @@ def huggingface_preprocessor(folder: Path, backbone: str, settings: dict):
         )
     if backbone == "RobertaBackbone":
         prefixed = files.flag("add_prefix_space", "pre_tokenizer.add_prefix_space", False)
-        return _byte_pairs(vocabulary, folder / "merges.txt", rows, prefixed, files)
-    return _sentence_pieces(vocabulary, backbone, rows, files)
+        path = folder / "vocab.json"
+        is_fast = bool(files.fast) and not path.is_file()
+        read = _one_file(files) if is_fast else _two_files(_required(path), folder / "merges.txt")
+        return _byte_pairs(read, rows, prefixed, files)
+    return _sentence_pieces(_required(folder / _MODELS[backbone]), backbone, rows, files)
 
 
 def _preset_rules(config: dict, path: Path) -> WordRules:
@@ -143,22 +146,41 @@ def read_merges(path: Path) -> list[str]:
     return [line for line in lines if line.strip() and not line.startswith("#version")]
 
 
+class _BytePairs(NamedTuple):
+    """The ids of pieces, and merges, each with the file that it is from."""
+
+    vocabulary: dict
+    merges: list[str]
+    vocabulary_path: Path
+    merges_path: Path
+
+
+def _two_files(vocabulary: Path, merges: Path) -> _BytePairs:
+    require_file(vocabulary, "the tokenizer's pieces; get the whole folder again")
+    return _BytePairs(read_json(vocabulary), read_merges(merges), vocabulary, merges)
+
+
+def _one_file(files: TokenizerFiles) -> _BytePairs:
+    path = files.folder / FAST
+    merges = setting(files.fast, "model.merges", "a long list", path)
+    return _BytePairs(
+        setting(files.fast, "model.vocab", "an object", path),
+        [merge_text(merge) for merge in merges],
+        path,
+        path,
+    )
+
+
 def _byte_pairs(
-    vocabulary_path: Path,
-    merges_path: Path,
-    rows: int,
-    prefixed: bool,
-    files: TokenizerFiles | None = None,
+    read: _BytePairs, rows: int, prefixed: bool, files: TokenizerFiles | None = None
 ) -> PiecePreprocessor:
-    require_file(vocabulary_path, "the tokenizer's pieces; get the whole folder again")
-    vocabulary = read_json(vocabulary_path)
+    vocabulary, merges, vocabulary_path, merges_path = read
     ids = list(vocabulary.values())
     if not all(type(number) is int and 0 <= number < rows for number in ids):
         raise ArtifactError(
             f"{vocabulary_path}: expected an object of pieces with ids below {rows} (rows of the "
             "word embeddings), got something else; take the vocabulary that belongs to the weights"
         )
-    merges = read_merges(merges_path)
     missing = [token for token in (*ROBERTA.values(), "<unk>") if token not in vocabulary]
     missing = [token for token in missing if token not in ("<mask>", "<unk>")]
     if missing:

@@ -25,7 +25,7 @@ from hub_modules.sources.folder import (
 CONFIG, FAST, OLD_ADDED = "tokenizer_config.json", "tokenizer.json", "added_tokens.json"
 _LARGEST_FAST = 64 * 2**20  # those of XLM-RoBERTa have 17 MiB
 _FLAG = "true or false"
-_REMEDY = "such a tokenizer is not supported"
+_REMEDY = "such a tokenizer is not supported: take another model"
 _READ_BY_KERAS = "such a tokenizer is not converted: give the folder as keras:"
 # Classes that only read tokenizer.json.
 _GENERAL = ("PreTrainedTokenizerFast", "TokenizersBackend")
@@ -215,11 +215,16 @@ def word_pieces(
         rows: rows of the embedding table.
 
     Raises:
-        ArtifactError: as `read_vocabulary`; the ids are not 0, 1, 2, …
+        ArtifactError: as `read_vocabulary`; there is neither file; the ids are not 0, 1, 2, …
     """
     path = files.folder / "vocab.txt"
-    if path.is_file() or not files.fast:
+    if path.is_file():
         return read_vocabulary(path, rows, special)
+    if not files.fast:
+        raise ArtifactError(
+            f"{path}: expected the word pieces, here or in {FAST}, got neither file; download one "
+            "from the model's page into the folder"
+        )
     where, model = files.folder / FAST, files.fast.get("model")
     ids = model.get("vocab") if isinstance(model, dict) else None
     numbers = list(ids.values()) if isinstance(ids, dict) else [None]

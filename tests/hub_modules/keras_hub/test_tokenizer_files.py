@@ -100,6 +100,33 @@ def test_added_tokens_of_each_file(tmp_path):
     assert ids_of(again, WITH_ADDED) == expected
 
 
+def test_the_fast_tokenizers_file_alone(tmp_path):
+    """As newer versions of transformers save it."""
+    folder = write_folder("electra", tmp_path / "electra")
+    edit_json(folder / "tokenizer_config.json", do_lower_case=...)
+    pieces = (folder / "vocab.txt").read_text("utf-8").splitlines()
+    tokenizer = wordpiece()
+    ids = {piece: number for number, piece in enumerate(pieces)}
+    tokenizer.model = models.WordPiece(ids, unk_token="[UNK]")
+    tokenizer.save(str(folder / "tokenizer.json"))
+    (folder / "vocab.txt").unlink()
+    found = huggingface_preprocessor(folder, "ElectraBackbone", {"vocab_size": len(pieces)})
+    assert ids_of(found, TEXTS) == theirs(tokenizer, TEXTS)
+
+    folder = write_folder("roberta", tmp_path / "roberta")
+    files = [folder / name for name in ("vocab.json", "merges.txt")]
+    pairs = ByteLevelBPETokenizer(*map(str, files))
+    pairs.save(str(folder / "tokenizer.json"))
+    for file in files:
+        file.unlink()
+    settings = {"vocabulary_size": pairs.get_vocab_size()}
+    found = huggingface_preprocessor(folder, "RobertaBackbone", settings)
+    assert ids_of(found, TEXTS) == theirs(pairs, TEXTS)
+    edit_json(folder / "tokenizer.json", model={"type": "BPE", "vocab": []})
+    with pytest.raises(ArtifactError, match="tokenizer.json: model.merges: expected a long list"):
+        huggingface_preprocessor(folder, "RobertaBackbone", settings)
+
+
 def test_a_text_cannot_name_the_special_tokens_of_a_row(tmp_path):
     plain = ids_of(bert(tmp_path), ["[CLS] a [SEP]"])
     by_id = {str(number): {"content": piece} for number, piece in enumerate(SPECIAL)}
