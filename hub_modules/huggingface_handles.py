@@ -1,5 +1,5 @@
-"""Folders of HuggingFace's format as handles: which of our encoders reads them. Reads
-configurations alone."""
+"""Folders of HuggingFace's format, and keras-hub's presets, as handles: which of our encoders reads
+them. Reads configurations alone."""
 
 import os
 from pathlib import Path
@@ -22,9 +22,14 @@ _FILES = (
     "tokenizer_config.json",
     "added_tokens.json",
     POOLING,
+    "model.weights.h5",
+    "task.json",
+    *(f"assets/tokenizer/{name}" for name in ("vocabulary.txt", "vocabulary.json", "merges.txt")),
 )
 # The model types with a native encoder of ours, and its family.
 NATIVE = {"bert": "bert", "gpt2": "causal", "modernbert": "modern_bert", "mpnet": "mpnet"}
+# The same of keras-hub's presets, by their class.
+NATIVE_PRESETS = {"BertBackbone": "bert", "GPT2Backbone": "causal"}
 # Those whose first position embeddings no token has, and how many these are.
 _UNUSED = {"mpnet": 2, "roberta": 2, "xlm-roberta": 2}
 
@@ -47,15 +52,27 @@ def model_type(folder: Path) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def preset_class(folder: Path) -> str | None:
+    """The backbone's class of a preset of keras-hub; None for any other folder."""
+    if not (folder / CONFIG).is_file() or (folder / "manifest.json").is_file():
+        return None
+    try:
+        settings = read_json(folder / CONFIG)
+    except ArtifactError:
+        return None
+    is_preset = "keras_" in str(settings.get("registered_name") or settings.get("module"))
+    return str(settings["class_name"]) if is_preset and "class_name" in settings else None
+
+
 def native_folder(handle: str | os.PathLike) -> Path | None:
-    """The folder of HuggingFace's format that a native encoder of ours reads, or None."""
+    """The folder of one of the two formats that a native encoder of ours reads, or None."""
     text = local_handle(handle)
     return Path(text) if "\0" not in text and is_native(Path(text)) else None
 
 
 def is_native(folder: Path) -> bool:
-    """Whether a native encoder of ours reads a folder of HuggingFace's format."""
-    return model_type(folder) in NATIVE
+    """Whether a native encoder of ours reads a folder of one of the two formats."""
+    return model_type(folder) in NATIVE or preset_class(folder) in NATIVE_PRESETS
 
 
 def positions_of(folder: Path) -> int:
@@ -73,4 +90,4 @@ def files_read(folder: Path) -> list[Path]:
 
 def family_of(folder: Path) -> str:
     """The family of encoders of a `native_folder`."""
-    return NATIVE[model_type(folder)]
+    return NATIVE.get(model_type(folder)) or NATIVE_PRESETS[preset_class(folder)]

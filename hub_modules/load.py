@@ -270,10 +270,9 @@ def module_text_settings(handle: str | os.PathLike) -> dict | None:
     """
     folder = find_module(handle)
     if native_folder(folder) is not None:
-        from hub_modules.loading.huggingface import texts_of
-        from hub_modules.sources import huggingface
+        from hub_modules.loading.huggingface import source_of, texts_of
 
-        return texts_of(huggingface.read(folder))
+        return texts_of(source_of(folder))
     manifest = read_module_manifest(folder)
     if manifest is not None:
         return OWN_FAMILIES[manifest.kind].text_settings(folder, manifest)

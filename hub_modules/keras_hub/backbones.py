@@ -90,8 +90,11 @@ def vocabulary_rows(settings: dict) -> int:
     return settings["vocab_size" if "vocab_size" in settings else "vocabulary_size"]
 
 
-def backbone_class(name: str):
+def backbone_class(name: str, where: str = "this module"):
     """keras-hub's class of this name.
+
+    Args:
+        where: what is built of it, for a message.
 
     Raises:
         ConfigError: keras-hub is not installed, or too old.
@@ -100,13 +103,13 @@ def backbone_class(name: str):
         keras_hub = importlib.import_module("keras_hub")
     except ImportError as error:
         raise ConfigError(
-            "this module is built of keras-hub's layers, and keras-hub cannot be imported "
+            f"{where}: it is built of keras-hub's layers, and keras-hub cannot be imported "
             f"({error}); install the extra: {INSTALL}"
         ) from None
     version = tuple(int(part) for part in re.findall(r"\d+", keras_hub.__version__)[:2])
     if version < OLDEST:
         raise ConfigError(
-            "this module is built of keras-hub's layers: expected keras-hub "
+            f"{where}: it is built of keras-hub's layers: expected keras-hub "
             f"{OLDEST[0]}.{OLDEST[1]} or newer, got {keras_hub.__version__}; "
             f"install the extra: {INSTALL}"
         )

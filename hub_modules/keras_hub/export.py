@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hub_modules.errors import ConfigError
+from hub_modules.huggingface_handles import CONFIG, preset_class
 from hub_modules.keras_hub.backbones import BACKBONES, vocabulary_rows
 from hub_modules.keras_hub.encoder import KerasHubEncoder
-from hub_modules.keras_hub.handles import CONFIG, is_preset_folder
 from hub_modules.keras_hub.huggingface import KEYS, POSITIONS, TYPES, offset_of, table_rows
 from hub_modules.keras_hub.tokenizers import ROBERTA, read_merges
 from hub_modules.native.added.adapters import pretrained_by_name
@@ -69,7 +69,7 @@ def write(
         ArtifactError: the folder exists already or cannot be written.
         ConfigError: the encoder is of a preset whose tokenizer is not written.
     """
-    if is_preset_folder(origin):
+    if preset_class(origin) is not None:
         settings, texts = _of_preset(encoder, special, origin)
         copied = []
     else:

@@ -1,21 +1,19 @@
 """Handles of keras-hub's encoders: `keras:PRESET`, `keras:FOLDER`, or by itself the folder of a
-preset, or one of HuggingFace's format whose family has no native encoder of ours.
+preset or of HuggingFace's format, whose family has no native encoder of ours.
 
 Nothing here imports keras-hub, but for downloading a preset by its name.
 """
 
 import os
 import re
-import shlex
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError
-from hub_modules.huggingface_handles import CONFIG, NATIVE, model_type
+from hub_modules.huggingface_handles import NATIVE, is_native, model_type, preset_class
 from hub_modules.keras_hub.backbones import BACKBONES, backbone_class
 from hub_modules.shipped import shipped_names
-from hub_modules.sources.folder import read_json
 from hub_modules.storage.model_hubs import HUGGINGFACE, KAGGLE, kaggle_folder, local_handle
 
 PREFIX = "keras:"
@@ -42,8 +40,8 @@ def keras_folder(handle: str | os.PathLike) -> Path | None:
     text = local_handle(handle)
     if not text.startswith(PREFIX):
         folder = Path(text)
-        is_ours = "\0" in text or not (is_preset_folder(folder) or _is_backbone(folder))
-        return None if is_ours else folder
+        is_other = "\0" in text or is_native(folder)
+        return folder if not is_other and (preset_class(folder) or _is_backbone(folder)) else None
     folder = Path(text.removeprefix(PREFIX))
     if is_preset_name(text):
         return downloaded_preset(folder.name, BACKBONES)
@@ -56,20 +54,9 @@ def keras_folder(handle: str | os.PathLike) -> Path | None:
     return folder
 
 
-def is_preset_folder(folder: Path) -> bool:
-    """Whether a folder says that it is a preset of keras-hub."""
-    if not (folder / CONFIG).is_file() or (folder / "manifest.json").is_file():
-        return False
-    settings = _settings(folder)
-    return "class_name" in settings and "keras_" in str(
-        settings.get("registered_name") or settings.get("module")
-    )
-
-
 def _is_backbone(folder: Path) -> bool:
-    """Whether a folder of HuggingFace's format is of a family that only keras-hub's layers have."""
-    found = model_type(folder)
-    return found not in NATIVE and found in {row.model_type for row in BACKBONES.values()}
+    """Whether a folder of HuggingFace's format is of a family that keras-hub's layers have."""
+    return model_type(folder) in {row.model_type for row in BACKBONES.values()}
 
 
 def check_not_foreign(folder: Path, handle: str) -> None:
@@ -98,18 +85,8 @@ def refuse_gpt2(folder: Path, settings: dict) -> None:
     Raises:
         ArtifactError: it is a GPT-2 in HuggingFace's format, or keras-hub's preset of one.
     """
-    if str(settings.get("model_type")).lower() == "gpt2":
+    if str(settings.get("model_type")).lower() == "gpt2" or settings.get("class_name") == _GPT2:
         raise ArtifactError(f"module {folder}: {_CAUSAL}; give the folder without {PREFIX}")
-    if settings.get("class_name") == _GPT2:
-        line = _conversion("keras-nlp", str(folder), "NEW_FOLDER")
-        raise ArtifactError(f"module {folder}: {_CAUSAL}; {line}")
-
-
-def _conversion(source_format: str, source: str, out: str) -> str:
-    return (
-        f"convert it once: `tf-adapt module convert --from {source_format} {shlex.quote(source)} "
-        f"--out {out}`, and give {out}"
-    )
 
 
 def other_family() -> str:
@@ -126,7 +103,7 @@ def no_backbone(model_type: str) -> str:
 
 def _none_of(families: list[str]) -> str:
     known = ", ".join(dict.fromkeys(families))
-    return f"expected one of the families {known}; other models are no encoders of text here"
+    return f"expected one of the families {known}; take a model of one of them"
 
 
 def hint(handle: str) -> str:
@@ -145,8 +122,8 @@ def hint(handle: str) -> str:
         return ""
     if name.startswith("gpt2_"):  # so keras-hub names its presets
         return f"; {_gpt2_preset(name)}"
-    if "_" in name and _PRESET.fullmatch(handle):  # names of hubs without ORG/ have no underscore
-        return f"; a preset of keras-hub is given as {PREFIX}{name}"
+    if "_" in name and _PRESET.fullmatch(name):  # names of hubs without ORG/ have no underscore
+        return "" if name != handle else f"; a preset of keras-hub is given as {PREFIX}{name}"
     advice = f"; a model of HuggingFace's hub is {HUGGINGFACE}{name}"
     if "/" not in name and not handle.startswith(PREFIX):
         advice += f", a preset of keras-hub {PREFIX}{name.replace('-', '_').lower()}"
@@ -154,14 +131,10 @@ def hint(handle: str) -> str:
 
 
 def _gpt2_preset(name: str) -> str:
-    return f"{_CAUSAL}; {_conversion('keras-nlp', f'{PREFIX}{name}', name)}"
-
-
-def _settings(folder: Path) -> dict:
-    try:
-        return read_json(folder / CONFIG)
-    except ArtifactError:
-        return {}
+    return (
+        f"{_CAUSAL}; convert it once: `tf-adapt module convert --from keras-nlp {PREFIX}{name} "
+        f"--out {name}`, and give {name}"
+    )
 
 
 def downloaded_preset(name: str, backbones: Iterable[str]) -> Path:
@@ -176,14 +149,14 @@ def downloaded_preset(name: str, backbones: Iterable[str]) -> Path:
     """
     presets: dict[str, dict] = {}
     for backbone in backbones:
-        presets |= backbone_class(backbone).presets
+        presets |= backbone_class(backbone, f"module {PREFIX}{name}").presets
     if name not in presets and name in backbone_class(_GPT2).presets:
         raise ArtifactError(f"module {PREFIX}{name}: {_gpt2_preset(name)}")
     if name not in presets:
         nearest = get_close_matches(name, presets, n=3, cutoff=0)
         raise ArtifactError(
-            f"module {PREFIX}{name}: no such folder, and no preset of this name; the nearest of "
-            f"{len(presets)} are {', '.join(nearest)}{hint(f'{PREFIX}{name}')}"
+            f"module {PREFIX}{name}: no such folder, and no preset of this name; the nearest are "
+            f"{', '.join(nearest)}{hint(f'{PREFIX}{name}')}"
         )
     kaggle = presets[name]["kaggle_handle"].removeprefix(KAGGLE)
     return Path(kaggle_folder(kaggle, f"{PREFIX}{name}"))

@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from hub_modules.errors import ArtifactError
+from hub_modules.huggingface_handles import preset_class
 from hub_modules.keras_hub.backbones import BACKBONES, checked_settings
 from hub_modules.keras_hub.description import Description, check_numbers, count_numbers
 from hub_modules.keras_hub.encoder import KerasHubEncoder
 from hub_modules.keras_hub.handles import no_backbone
 from hub_modules.keras_hub.tokenizers import preset_preprocessor
+from hub_modules.sentence_transformers import SentenceSettings, read_settings
 from hub_modules.sources.folder import read_json, setting
 from hub_modules.sources.hdf5 import open_strictly
 
@@ -56,7 +58,18 @@ def describe(folder: Path, content: dict) -> Description:
     )
 
 
-def pooling_of(folder: Path) -> str | None:
+def sentence_settings(folder: Path) -> SentenceSettings:
+    """What a preset, or a folder of HuggingFace's format, says of texts and their vectors.
+
+    Raises:
+        ArtifactError: as `_pooling_of`, `read_settings`.
+    """
+    if preset_class(folder) is None:
+        return read_settings(folder)
+    return SentenceSettings(_pooling_of(folder))
+
+
+def _pooling_of(folder: Path) -> str | None:
     """How a preset of keras-hub's text embedder makes a text's vector of the top states: "mean" or
     "first"; None: it is none, and the vector is the backbone's own.
 

@@ -1,16 +1,18 @@
-"""Folders of HuggingFace's format with a native encoder of ours, read as they are."""
+"""Folders of HuggingFace's format, and presets of keras-hub, with a native encoder of ours: read as
+they are."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.export import native_encoder
+from hub_modules.huggingface_handles import preset_class
 from hub_modules.kept_layers import kept_config, kept_hash, kept_weights
+from hub_modules.keras_hub.presets import sentence_settings
 from hub_modules.loading.loaded_module import LoadedModule
 from hub_modules.manifest import module_hash
 from hub_modules.own_families import OWN_FAMILIES
-from hub_modules.sentence_transformers import read_settings
-from hub_modules.sources import ModuleSource, huggingface
+from hub_modules.sources import ModuleSource, huggingface, keras_nlp
 
 # What the text of a module's inputs needs, by the names of `ModuleSource`.
 _TEXTS = ("vocabulary", "lower_case", "merges", "added")
@@ -34,13 +36,12 @@ def load_huggingface(
         keep_layers: the layers that the encoder has; None: all.
 
     Raises:
-        ArtifactError: as `hub_modules.sources.huggingface.read`, `read_settings`; texts are changed
-            before they are tokenized.
+        ArtifactError: as `source_of`, `sentence_settings`; texts are changed before they are
+            tokenized.
         ConfigError: an option is not possible here; as `kept_config`.
     """
     _check_options(handle, execution, preprocessor)
-    source = huggingface.read(folder)
-    sentence = read_settings(folder)
+    source, sentence = source_of(folder), sentence_settings(folder)
     if sentence.lower_case and not source.lower_case:
         raise ArtifactError(
             f"{folder}: do_lower_case: sentence-transformers lower-cases texts before its "
@@ -63,6 +64,16 @@ def load_huggingface(
     )
 
 
+def source_of(folder: Path) -> ModuleSource:
+    """What a `native_folder` holds.
+
+    Raises:
+        ArtifactError: as the `read` of `hub_modules.sources.huggingface`, `keras_nlp`.
+    """
+    reader = huggingface if preset_class(folder) is None else keras_nlp
+    return reader.read(folder)
+
+
 def texts_of(source: ModuleSource) -> dict:
     """What the text of a module's inputs needs, as arguments of `ModuleSource`."""
     given = {name: getattr(source, name) for name in _TEXTS}
@@ -72,8 +83,8 @@ def texts_of(source: ModuleSource) -> dict:
 def _check_options(handle: str, execution: str | None, preprocessor) -> None:
     if execution == "saved_model":
         raise ConfigError(
-            f"module {handle}: execution: expected native or none for a folder of HuggingFace's "
-            "format, which has no program, got saved_model; leave it out"
+            f"module {handle}: execution: expected native or none for a folder of weights and "
+            "settings, which has no program, got saved_model; leave it out"
         )
     if preprocessor is not None:
         raise ConfigError(

@@ -4,20 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError, ConfigError
+from hub_modules.huggingface_handles import CONFIG, preset_class
 from hub_modules.kept_layers import kept_config, kept_hash, kept_weights
 from hub_modules.keras_hub import presets
 from hub_modules.keras_hub.backbones import INSTALL, backbone_class
 from hub_modules.keras_hub.description import Description
 from hub_modules.keras_hub.encoder import KerasHubEncoder
-from hub_modules.keras_hub.handles import (
-    CONFIG,
-    is_preset_folder,
-    no_backbone,
-    refuse_gpt2,
-)
+from hub_modules.keras_hub.handles import no_backbone, refuse_gpt2
 from hub_modules.loading.loaded_module import LoadedModule
 from hub_modules.manifest import module_hash
-from hub_modules.sentence_transformers import SentenceSettings, read_settings
 from hub_modules.sources.folder import read_json
 
 
@@ -54,11 +49,7 @@ def load_keras_hub(
         hash=kept_hash(module_hash(folder), keep_layers),
         execution="native",
         max_length=encoder.settings["max_sequence_length"],
-        sentence=(
-            SentenceSettings(presets.pooling_of(folder))
-            if is_preset_folder(folder)
-            else read_settings(folder)
-        ),
+        sentence=presets.sentence_settings(folder),
     )
 
 
@@ -103,8 +94,9 @@ def _described(folder: Path) -> Description:
         )
     content = read_json(path)
     refuse_gpt2(folder, content)
-    backbone_class("BertBackbone")  # says what to install before anything else is said
-    if is_preset_folder(folder):
+    # Says what to install before anything else is said.
+    backbone_class("BertBackbone", f"module {folder}")
+    if preset_class(folder) is not None:
         return presets.describe(folder, content)
     try:
         from hub_modules.keras_hub import huggingface

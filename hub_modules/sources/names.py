@@ -103,7 +103,7 @@ def check(rows: list[Row], shapes: Mapping[str, Shape], where: str) -> None:
             raise ArtifactError(
                 f"{where}: {row.foreign}: expected shape {row.foreign_shape}, got "
                 f"{tuple(shapes[row.foreign])}; the configuration and the weights do not belong "
-                "together"
+                "together: get both again"
             )
 
 

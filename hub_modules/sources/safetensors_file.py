@@ -25,14 +25,17 @@ def weights_file(folder: Path) -> Path:
     if path.is_file():
         return path
     if (folder / "model.safetensors.index.json").is_file():
-        advice = "the weights are in several files: save them again as one"
+        advice = (
+            "the weights are in several files: save them again as one (in transformers: "
+            "save_pretrained with max_shard_size)"
+        )
     elif (folder / "pytorch_model.bin").is_file():
         advice = (
             "pytorch_model.bin is a pickle, which can run code, and is not read; save the model "
             "with safetensors (in transformers: save_pretrained with safe_serialization=True)"
         )
     else:
-        advice = "save the model with safetensors"
+        advice = "get the folder again, or save the model with safetensors"
     raise ArtifactError(f"{path}: expected the weights, got no such file; {advice}")
 
 

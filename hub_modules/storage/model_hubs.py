@@ -180,7 +180,7 @@ def _why_not(error: Exception, advice: str) -> str:
     codes = [getattr(getattr(one, "response", None), "status_code", None) for one in causes]
     if code := next(filter(None, codes), None):
         return f"the hub answered {code}: {_ANSWERS.get(code, _ANSWER)}"
-    elsewhere = f"try again with a network, or run on a machine that has one {advice}"
+    elsewhere = f"try again with a network, or on a machine that has one run {advice}"
     if "OfflineModeIsEnabled" in (type(one).__name__ for one in causes):
         return f"HF_HUB_OFFLINE forbids to download it: unset that, or {elsewhere}"
     if any(isinstance(one, ConnectionError | TimeoutError | gaierror) for one in causes):

@@ -11,8 +11,10 @@ from huggingface_folders import FAMILIES
 
 import tf_adapt as ta
 from hub_modules.errors import ArtifactError, ConfigError
-from hub_modules.load import load_module
+from hub_modules.load import load_module, module_text_settings
+from hub_modules.manifest import module_hash
 from hub_modules.storage.fetching import fetching
+from tf_adapt.training.finished.module_export import export_huggingface
 
 TEXTS = ["two dogs run over the old bridge , and a cafe closes", "they will be late", "the"]
 OTHERS = ["a dog is running", "nothing of this", "the town"]
@@ -33,7 +35,7 @@ def given(packed: dict) -> dict:
 
 def test_states_and_ids_are_those_of_keras_hub_and_each_group_is_there_once(family, preset):
     folder, backbone, tokenizer = preset(family)
-    module = load_module(folder)
+    module = load_module(f"keras:{folder}")
     packed = module.preprocessor((TEXTS, OTHERS))
     inputs = {name: value for name, value in given(packed).items() if name in backbone.input}
     expected = backbone(inputs)
@@ -70,12 +72,33 @@ def test_pairs_are_packed_as_by_keras_hub(family, preset):
     own = getattr(keras_hub.models, name)(tokenizer, sequence_length=40)
     data = tf.data.Dataset.from_tensors((TEXTS, OTHERS)).map(lambda *pair: own(x=pair))
     expected = next(iter(data))
-    packed = load_module(folder, pretrained=False).preprocessor((TEXTS, OTHERS))
+    packed = load_module(f"keras:{folder}", pretrained=False).preprocessor((TEXTS, OTHERS))
     time = packed["input_word_ids"].shape[1]
     np.testing.assert_array_equal(packed["input_word_ids"], expected["token_ids"][:, :time])
     np.testing.assert_array_equal(packed["input_mask"], expected["padding_mask"][:, :time])
     if "segment_ids" in expected:
         np.testing.assert_array_equal(packed["input_type_ids"], expected["segment_ids"][:, :time])
+
+
+def test_a_bert_by_its_folder_is_native(preset, tmp_path):
+    folder, backbone, tokenizer = preset("bert")
+    module = load_module(folder)
+    assert (module.family, module.execution, module.max_length) == ("bert", "native", 40)
+    packed = module.preprocessor((TEXTS, OTHERS))
+    expected, encoded = backbone(given(packed)), module.encoder(packed)
+    real = packed["input_mask"].numpy() == 1
+    top = np.asarray(expected["sequence_output"])
+    np.testing.assert_allclose(encoded["layers"][-1][real], top[real], atol=1e-5)
+    np.testing.assert_allclose(encoded["pooled"], expected["pooled_output"], atol=1e-5)
+    assert module_text_settings(folder)["vocabulary"] == tokenizer.get_vocabulary()
+    copy = changed(folder, tmp_path, lambda copied: (copied / "README.md").write_text("not read"))
+    assert module_hash(copy) == module.hash
+    export_huggingface(folder, tmp_path / "written")
+    again = load_module(tmp_path / "written").encoder(packed)
+    np.testing.assert_allclose(again["pooled"], encoded["pooled"], atol=1e-6)
+    edit_config(num_layers=3)(copy)
+    with pytest.raises(ArtifactError, match="model.weights.h5: expected 55 weights, 16 are miss"):
+        load_module(copy)
 
 
 def test_random_weights_on_request(preset):
@@ -165,7 +188,7 @@ def test_what_is_wrong_is_said(preset, tmp_path):
         shutil.rmtree(tmp_path / "copy", ignore_errors=True)
         folder = changed(preset("roberta")[0], tmp_path, edit)
         with pytest.raises(ArtifactError, match=message):
-            load_module(folder)
+            load_module(f"keras:{folder}")
 
 
 def test_options_that_are_not_possible(preset):

@@ -10,7 +10,7 @@ import numpy as np
 from hub_modules.export import write_module
 from hub_modules.families import FAMILIES
 from hub_modules.find import find_module
-from hub_modules.huggingface_handles import is_native, model_type
+from hub_modules.huggingface_handles import is_native, model_type, preset_class
 from hub_modules.keras_hub import export as keras_hub_export
 from hub_modules.keras_hub.encoder import KerasHubEncoder
 from hub_modules.load import module_text_settings
@@ -122,7 +122,7 @@ def _is_handle(origin: str | os.PathLike) -> bool:
     folder = Path(origin)
     if (folder / run_folder.CONFIG).is_file():
         return False
-    if is_name_or_url(os.fspath(origin)) or model_type(folder) is not None:
+    if is_name_or_url(os.fspath(origin)) or model_type(folder) or preset_class(folder):
         return True
     return getattr(read_manifest(folder), "kind", None) in OWN_FAMILIES
 
