@@ -1,5 +1,5 @@
-"""What mkdocs does beyond its pages: keys of a config, names of the API, notebooks, reports, the
-changelog, links out of `docs/`."""
+"""What mkdocs does beyond its pages: keys of a config, names of the API, handles that are refused,
+notebooks, reports, the changelog, links out of `docs/`."""
 
 import json
 import posixpath
@@ -14,6 +14,7 @@ from tf_adapt.comparison.plan.schema import config_schema
 from tf_adapt.comparison.plan.sections import VARIED
 
 ROOT = Path(__file__).resolve().parents[1]
+REFUSED = "docs/refused_handles.json"
 CHANGELOG, CONFIG_PAGE = "changelog.md", "reference/config.md"
 # Files that pages link to beside pages: the site has them under the same name.
 SHOWN = ("configs/**/*.yaml", "examples/*.py")
@@ -26,6 +27,7 @@ WRITTEN = {
     "keys": lambda: keys_page(config_schema()),
     "names": names_page,
     "reports": lambda: gallery_of(published_reports()),
+    "refused": lambda: refused_page(json.loads((ROOT / REFUSED).read_text("utf-8"))),
 }
 
 
@@ -64,6 +66,15 @@ def gallery_of(reports: tuple) -> str:
     from benchmarks.results.gallery import gallery
 
     return gallery(reports)
+
+
+def refused_page(rows: list[dict]) -> str:
+    """Handles that are refused: what is wrong, the handle, the message."""
+    lines = ["| what is wrong | handle | message |", "| --- | --- | --- |"]
+    for row in rows:
+        message = row["message"].replace("|", "\\|")
+        lines.append(f"| {row['wrong']} | `{row['handle']}` | `` {message} `` |")
+    return "\n".join(lines)
 
 
 def on_page_markdown(markdown, page, config, files):
