@@ -193,10 +193,10 @@ def test_a_bug_is_named_as_one_and_debug_shows_where(failing, monkeypatch):
 
 
 @pytest.mark.slow
-def test_tensorflow_is_silent_until_the_command_ends():
+def test_tensorflow_is_silent_until_the_command_ends_and_keras_loads_no_package_for_nothing():
     program = (
         "import os, sys, click\n"
-        "from tf_adapt.commands.main import cli\n"
+        "from tf_adapt.commands.main import cli, run\n"
         "from tf_adapt.commands.console import start_tensorflow\n"
         "@cli.command()\n"
         "def quiet():\n"
@@ -204,13 +204,16 @@ def test_tensorflow_is_silent_until_the_command_ends():
         "    import keras, tensorflow\n"
         "    keras.Sequential([keras.layers.Dense(1)])(tensorflow.zeros([1, 1]))\n"
         "    os.write(2, b'chatter')\n"
-        "    click.echo('ours', err=True)\n"
+        "    for_nothing = {'matplotlib', 'sklearn'} & {*sys.modules}\n"
+        "    import matplotlib, sklearn\n"
+        "    click.echo(f'ours, {len(for_nothing)}', err=True)\n"
         "    raise ValueError('last')\n"
-        "cli(['quiet'])\n"
+        "sys.argv = ['tf-adapt', 'quiet']\n"
+        "run()\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     ours, last = done.stderr.splitlines()
-    assert ours == "ours"
+    assert ours == "ours, 0"
     assert last.startswith("ValueError: last — this is a bug")
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 import keras
 import numpy as np
 import tensorflow as tf
-from sklearn.preprocessing import StandardScaler
 
 from tf_adapt.errors import DataError, TrainingError
 
@@ -43,6 +42,8 @@ class Standardisation(keras.layers.Layer):
             DataError: there are none.
             TrainingError: one is not finite.
         """
+        from sklearn.preprocessing import StandardScaler
+
         scaler = StandardScaler()
         for vectors in batches:
             if not np.isfinite(vectors).all():
