@@ -33,6 +33,7 @@ BENCHMARKS = {
     "crf": "crf",
     "heads": "heads",
     "memory": "memory",
+    "local-layers": "local_layers",
     "size": "size",
     "starting": "starting",
     "serving": "serving",
