@@ -192,20 +192,26 @@ def _arm(arm: str) -> str:
 
 
 def guidelines_block(contents: Contents, prefix: str) -> str:
-    """For each comparison what the paper advises, and what was found."""
-    rows = []
+    """What the paper advises where a comparison decides, and what was found; then where none
+    does."""
+    rows, undecided = [], []
     for content in beginning(contents, prefix).values():
         pairs = {frozenset((pair.a, pair.b)): pair for pair in content.pairs}
         found = agreement(content.cells, pairs, content.kind)
         for of_family in found.families.values():
             for encoder, better in of_family.here.items():
-                rows.append([content.dataset, encoder, _advice(of_family.better), _advice(better)])
-    return as_table(["data", "encoder", "the paper advises", "here"], rows) if rows else NOTHING
+                if better is None:
+                    undecided.append(f"{content.dataset} ({encoder})")
+                else:
+                    advice = _advice(of_family.better)
+                    rows.append([content.dataset, encoder, advice, _advice(better)])
+    head = ["data", "encoder", "the paper advises", "here"]
+    parts = [as_table(head, rows)] if rows else []
+    parts += [f"Not decided: {', '.join(undecided)}."] if undecided else []
+    return "\n\n".join(parts) or NOTHING
 
 
-def _advice(better: str | None) -> str:
-    if better is None:
-        return "not decided"
+def _advice(better: str) -> str:
     return f"{SYMBOLS[better]} {better}" if better in SYMBOLS else better
 
 

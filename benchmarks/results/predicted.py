@@ -2,7 +2,7 @@
 
 from benchmarks.results.blocks import NOTHING, Contents, as_table, data_name
 from benchmarks.results.differences import rows
-from tf_adapt.analysis.estimate.predicting import FEWEST, RULES, checked, held_out
+from tf_adapt.analysis.estimate.predicting import FEWEST, REGRESSION, checked, held_out
 from tf_adapt.analysis.pooling.effects import FAMILIES
 from tf_adapt.printing import words
 
@@ -10,7 +10,7 @@ FAMILY = "accuracy"
 
 
 def predicted_block(contents: Contents, prefix: str) -> str:
-    """A row for each encoder of a comparison with measures, then how the rules do."""
+    """A row for each encoder of a comparison with measures, then how this and simpler rules do."""
     known = [
         row
         for row in rows(contents)
@@ -18,17 +18,14 @@ def predicted_block(contents: Contents, prefix: str) -> str:
     ]
     if len({row.dataset for row in known}) < FEWEST:
         return NOTHING
-    predicted, rules = held_out(known), checked(known)
+    predicted, rules = held_out(known)[REGRESSION], checked(known)
     lines = [
-        [
-            data_name(row.dataset),
-            row.encoder,
-            words.signed_points(row.difference),
-            *(words.signed_points(predicted[name][place]) for name in RULES),
-        ]
-        for place, row in enumerate(known)
+        [data_name(row.dataset), row.encoder, *map(words.signed_points, (row.difference, guess))]
+        for row, guess in zip(known, predicted, strict=True)
     ]
-    right = [f"{rule['right']} of {rule['of']}" for rule in rules.values()]
-    errors = [words.score(rule["error"]) for rule in rules.values()]
-    lines += [["right signs", "", "", *right], ["mean error", "", "", *errors]]
-    return as_table(["data", "encoder", "found", *RULES], lines)
+    errors = [
+        [name, f"{rule['right']} of {rule['of']}", words.score(rule["error"])]
+        for name, rule in rules.items()
+    ]
+    of_data = as_table(["data", "encoder", "found", "predicted"], lines)
+    return f"{of_data}\n\n{as_table(['rule', 'right signs', 'mean error'], errors)}"
