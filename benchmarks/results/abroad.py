@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import NamedTuple
 
-from benchmarks.results.blocks import NOTHING, Contents, as_table
+from benchmarks.results.blocks import FEWEST_POOLED, NOTHING, Contents, as_table
 from benchmarks.results.published import beginning
 from tf_adapt.analysis.pooling.effects import FAMILIES, order
 from tf_adapt.paper import SYMBOLS
@@ -40,7 +40,8 @@ def abroad_block(contents: Contents, prefix: str) -> str:
     named = [_named(arm) for arm in arms]
     head = ["trained on", "scored on", *named, *(_difference(*pair) for pair in pairs)]
     rows = [row for name, one in some for row in _rows(name, one, arms, pairs)]
-    return f"{as_table(head, rows)}\n\n{as_table(*_pooled([one for _, one in some], pairs))}"
+    pooled = _pooled([one for _, one in some], pairs)
+    return "\n\n".join([as_table(head, rows), *([as_table(*pooled)] if pooled[1] else [])])
 
 
 def _rows(name: str, content: Content, arms: list[str], pairs: list) -> Iterator[list[str]]:
@@ -63,7 +64,7 @@ def _pooled(contents: list[Content], pairs: list) -> tuple[list[str], list[list[
         by_family[FAMILIES[one.metric]] += moves
     rows = []
     for family, moves in by_family.items():
-        for pair in pairs:
+        for pair in pairs if len(moves) >= FEWEST_POOLED else ():
             there = [_test(move.domain.pairs, move.cells, pair) for move in moves]
             gaps = [_test(move.domain.gaps, move.cells, pair) for move in moves]
             rows.append(

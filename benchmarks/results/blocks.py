@@ -18,6 +18,8 @@ from tf_adapt.statistics.relation import AHEAD, ALIKE, BEHIND, OPEN, PairTest, r
 
 Contents = dict[str, Content]
 NOTHING = "None is published yet."
+# The interval of two is as wide as the scale.
+FEWEST_POOLED = 3
 PICTURE = """![Tuned minus frozen, in points, by encoder and data set](images/what_we_found.svg)
 
 A line is a data set: the best score of 🔥 tuning everything minus the best of ❄ freezing, with \
@@ -154,8 +156,9 @@ def layout_block(contents: Contents, prefix: str) -> str:
 
 
 def pooled_block(contents: Contents, prefix: str) -> str:
-    """Every pair of adaptations of each encoder on several data sets: pooled difference by family
-    of metrics, where one more data set is expected, for how many data sets one is decided ahead."""
+    """Every pair of adaptations of each encoder on `FEWEST_POOLED` data sets or more: pooled
+    difference by family of metrics, where one more data set is expected, for how many data sets
+    one is decided ahead."""
     _, effects = effects_of(beginning(contents, prefix))
     rows = [line for row in pooled(effects) for line in _pooled_rows(row)]
     if not rows:
@@ -175,7 +178,7 @@ def pooled_block(contents: Contents, prefix: str) -> str:
 def _pooled_rows(row: dict) -> list[list[str]]:
     rows = []
     for family, some in row["families"].items():
-        if some is None:  # one data set
+        if some is None or some["datasets"] + some["identical"] < FEWEST_POOLED:
             continue
         difference = f"{_arm(row['b'])} − {_arm(row['a'])}"
         counts = f"{row['decided_for_b']}, {row['decided_for_a']} of {row['datasets']}"

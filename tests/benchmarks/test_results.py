@@ -121,7 +121,7 @@ def test_cells_abroad_have_a_row_a_domain_and_are_pooled_over_the_moves(finished
     """❄ 60 and 🔥 80 at home; the same in one domain, changed about in the other."""
     content, kept = read_rescored(finished)
     frozen, tuned = kept.cells
-    answers = {"like": kept.cells, "turned": {frozen: kept.cells[tuned]}}
+    answers = {"like": kept.cells, "also": kept.cells, "turned": {frozen: kept.cells[tuned]}}
     answers["turned"][tuned] = kept.cells[frozen]
     abroad = {name: replace(kept, cells=of) for name, of in answers.items()}
     shifted = shifted_domains(
@@ -133,10 +133,10 @@ def test_cells_abroad_have_a_row_a_domain_and_are_pooled_over_the_moves(finished
     assert "| shift_x | home | 60.0 ± 0.0 | 80.0 ± 0.0 | +20.0* |" in lines
     assert "|  | like | 60.0 ± 0.0 | 80.0 ± 0.0 | +20.0* |" in lines
     assert "|  | turned | 80.0 ± 0.0 | 60.0 ± 0.0 | −20.0* |" in lines
-    # +20 and −20 there; 0 and −40 from home.
-    (row,) = [line for line in lines if line.startswith("| 🔥 − ❄ | accuracy | 2 | ")]
+    # Twice +20 and once −20 there; 0, 0 and −40 from home.
+    (row,) = [line for line in lines if line.startswith("| 🔥 − ❄ | accuracy | 3 | ")]
     there, gap = row.split(" | ")[3:]
-    assert there.startswith("0.0 (") and gap.startswith("−20.0 (")
+    assert there.startswith("+6.7 (") and gap.startswith("−13.3 (")
     assert not_shown([page], contents) == []
     # What learns a part of the data is not pooled with what learns all of them.
     pooled = made("<!-- made: pooled all -->\n<!-- /made -->", contents, "page")
@@ -263,9 +263,9 @@ def test_pages_of_several_comparisons(finished, tmp_path):
     assert "what_we_found.svg" in text and figure(contents) != figure({})
     # What is on one data set is not pooled.
     assert "<!-- made: pooled table2 -->\n\nNone is published yet." in text
-    other = {"table2_mrpc": replace(content, dataset="mrpc")}
+    other = {f"table2_{name}": replace(content, dataset=name) for name in ("mrpc", "trec")}
     pooled = made("<!-- made: pooled all -->\n<!-- /made -->", contents | other, "page")
-    assert "− ❄ feature_extraction | accuracy | 2 | +20.0" in pooled
+    assert "− ❄ feature_extraction | accuracy | 3 | +20.0" in pooled
     nothing = made("<!-- made: picture table2 -->\n<!-- /made -->", {}, "page")
     assert "None is published yet." in nothing and "svg" not in nothing
     for wrong in ("comparison other", "table table2"):
