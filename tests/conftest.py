@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tf_adapt.commands import lean_keras
+from tf_adapt.commands.lean_start import start_lean
 
 pytest_plugins = ["measured"]
 
@@ -29,7 +29,7 @@ def pytest_configure(config):
         os.environ[_STATE] = tempfile.mkdtemp(prefix="tf_adapt_tests_")
         config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(_STATE), ignore_errors=True))
     os.environ["XDG_STATE_HOME"] = os.environ[_STATE]
-    lean_keras.spare()  # as the commands
+    start_lean()  # as the commands
     # oneDNN keeps the memory of all tensors that were freed, which grows with each model.
     os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "1")
     # A shell has its background jobs ignore Ctrl-C, and every child would inherit that.

@@ -22,7 +22,7 @@ from tf_adapt.commands.data import data
 from tf_adapt.commands.ensembles import ensemble
 from tf_adapt.commands.estimating import estimate
 from tf_adapt.commands.first_config import init
-from tf_adapt.commands.lean_keras import spare
+from tf_adapt.commands.lean_start import start_lean
 from tf_adapt.commands.modules import encode, module
 from tf_adapt.commands.pooling import pool
 from tf_adapt.commands.predicting import evaluate, predict
@@ -93,7 +93,7 @@ def run(program: Callable[[], None] = cli) -> None:
     """The program `tf-adapt`. It ends by `os._exit`: TensorFlow's teardown would take a second."""
     code = 1  # for an uncaught exception
     open_streams()
-    spare()
+    start_lean()
 
     def leave() -> None:
         nonlocal code
