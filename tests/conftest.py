@@ -11,6 +11,7 @@ import signal
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -146,15 +147,28 @@ def _not_at_hand(reason: str) -> None:
     pytest.skip(reason)
 
 
+def _once(name: str, write: Callable[[Path], object]) -> Path:
+    """A folder that the first process of a run that needs it writes for all. Nobody changes it."""
+    folder = Path(os.environ[_STATE]) / "made" / name
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(dir=folder.parent)) / name
+        write(aside)
+        with contextlib.suppress(OSError):  # another process was faster
+            aside.rename(folder)
+    return folder
+
+
 @pytest.fixture(scope="session")
-def masked_bert(shared, tmp_path_factory) -> Path:
+def masked_bert(shared) -> Path:
     """A real small BERT that was trained on masked words and has kept its output layer."""
     from hub_modules.export import write_module
     from hub_modules.sources import huggingface
 
-    folder = tmp_path_factory.mktemp("modules") / "masked_bert"
-    write_module(huggingface.read(shared / "models" / "bert_small", lower_case=True), folder)
-    return folder
+    def write(folder):
+        write_module(huggingface.read(shared / "models" / "bert_small", lower_case=True), folder)
+
+    return _once("masked_bert", write)
 
 
 def _tiny(family: str):
@@ -164,12 +178,10 @@ def _tiny(family: str):
     """
 
     @pytest.fixture(scope="session", name=f"tiny_{family}")
-    def module(tmp_path_factory) -> Path:
+    def module() -> Path:
         import random_modules
 
-        folder = tmp_path_factory.mktemp("modules") / f"tiny_{family}"
-        getattr(random_modules, f"write_tiny_{family}")(folder)
-        return folder
+        return _once(f"tiny_{family}", getattr(random_modules, f"write_tiny_{family}"))
 
     return module
 
@@ -182,12 +194,11 @@ def _shallow(family: str):
     """As `tiny_…`, but of one layer, which is traced faster: for what is not about layers."""
 
     @pytest.fixture(scope="session", name=f"shallow_{family}")
-    def module(tmp_path_factory) -> Path:
+    def module() -> Path:
         import random_modules
 
-        folder = tmp_path_factory.mktemp("modules") / f"shallow_{family}"
-        getattr(random_modules, f"write_tiny_{family}")(folder, num_layers=1)
-        return folder
+        write = getattr(random_modules, f"write_tiny_{family}")
+        return _once(f"shallow_{family}", lambda folder: write(folder, num_layers=1))
 
     return module
 
@@ -196,46 +207,50 @@ shallow_bert, shallow_causal = map(_shallow, ("bert", "causal"))
 
 
 @pytest.fixture(scope="session")
-def tiny_program(tiny_bert, tmp_path_factory) -> Path:
+def tiny_program(tiny_bert) -> Path:
     """As `tiny_bert`, but written as modules are: with its program."""
     from random_modules import write_tiny_program
 
-    folder = tmp_path_factory.mktemp("modules") / "tiny_program"
-    write_tiny_program(folder, tiny_bert)
-    return folder
+    return _once("tiny_program", lambda folder: write_tiny_program(folder, tiny_bert))
 
 
 @pytest.fixture(scope="session")
 def finished_run(shallow_bert, tmp_path_factory):
     """Kind of task → the folder of a finished run of `shallow_bert`, trained for one epoch on 24
-    examples of the sample; made once. Read it; `shutil.copytree` it to change it."""
-    made: dict[str, Path] = {}
+    examples of the sample; of this process. Read it; `shutil.copytree` it to change it."""
+    copied = tmp_path_factory.mktemp("finished")
 
     def run_of(kind: str = "classification") -> Path:
-        if kind not in made:
-            from tf_adapt.config.reading import config_from
-            from tf_adapt.training.train import train
-
-            made[kind] = tmp_path_factory.mktemp("finished") / kind
-            train(config_from(_config_of(kind, shallow_bert), kind), made[kind])
-        return made[kind]
+        if not (copied / kind).exists():
+            shutil.copytree(_trained(kind, shallow_bert), copied / kind)
+        return copied / kind
 
     return run_of
 
 
 @pytest.fixture(scope="session")
-def finished_export(finished_run, tmp_path_factory):
-    """Kind of task → the export of that kind's `finished_run`, made once."""
-    made: dict[str, Path] = {}
+def finished_export(shallow_bert, tmp_path_factory):
+    """Kind of task → the export of that kind's `finished_run`."""
+    copied = tmp_path_factory.mktemp("exports")
 
     def export_of(kind: str = "classification") -> Path:
-        if kind not in made:
+        if not (copied / kind).exists():
             from tf_adapt.training.finished.run_export import export_run
 
-            made[kind] = export_run(finished_run(kind), tmp_path_factory.mktemp("exports") / kind)
-        return made[kind]
+            run = _trained(kind, shallow_bert)
+            exports = _once(f"export_{kind}", lambda folder: export_run(run, folder))
+            shutil.copytree(exports, copied / kind)
+        return copied / kind / "1"
 
     return export_of
+
+
+def _trained(kind: str, module: Path) -> Path:
+    from tf_adapt.config.reading import config_from
+    from tf_adapt.training.train import train
+
+    config = config_from(_config_of(kind, module), kind)
+    return _once(f"run_{kind}", lambda folder: train(config, folder))
 
 
 def _config_of(kind: str, module: Path) -> dict:
