@@ -80,7 +80,7 @@ def run(*arguments: str):
 def good(work: Path) -> list[Artifact]:
     """One of each kind, made by the commands themselves."""
     module, elmo, texts = work / "module", work / "elmo", work / "texts.tsv"
-    write_tiny_bert(module)
+    write_tiny_bert(module, num_layers=1)
     write_tiny_elmo(elmo)
     configs = {"run": CONFIG, "second": SECOND, "comparison": COMPARISON}
     for name, text in configs.items():

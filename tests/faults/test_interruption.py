@@ -31,9 +31,9 @@ TRAINING = "training: {epochs: 3, batch_size: 8, learning_rate: 1.0e-2}\n"
 
 
 @pytest.fixture(scope="module")
-def config(tiny_bert, tmp_path_factory) -> Path:
+def config(shallow_bert, tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("config") / "config.yaml"
-    path.write_text(SECTIONS.format(module=tiny_bert, adaptation="fine_tuning") + TRAINING)
+    path.write_text(SECTIONS.format(module=shallow_bert, adaptation="fine_tuning") + TRAINING)
     return path
 
 

@@ -40,8 +40,8 @@ EVERY = [
 
 
 @pytest.fixture(scope="module")
-def handles(tiny_bert, tiny_elmo) -> dict:
-    return {"bert": tiny_bert, "elmo": tiny_elmo}
+def handles(shallow_bert, tiny_elmo) -> dict:
+    return {"bert": shallow_bert, "elmo": tiny_elmo}
 
 
 def made(name: str, kind: str, handle) -> keras.Model:
@@ -94,9 +94,9 @@ def test_predicted_and_served_models_agree(name, kind, family, handles, tmp_path
 
 
 @pytest.mark.slow
-def test_bert_reads_the_texts_of_a_pair_apart(tiny_bert, tmp_path):
+def test_bert_reads_the_texts_of_a_pair_apart(shallow_bert, tmp_path):
     task = ta.Task("pair_regression")
-    encoder = ta.HubEncoder(tiny_bert, trainable=False, pairs="separate")
+    encoder = ta.HubEncoder(shallow_bert, trainable=False, pairs="separate")
     model = ta.build_model(task, encoder, head="bi_attention")
     examples = [(*pair, score) for pair, score in zip(PAIRS, (4.5, 0.5), strict=True)]
     (inputs, _) = next(iter(ta.batches(examples, task, encoder, batch_size=2)))

@@ -42,8 +42,8 @@ def cache(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def shared(tiny_bert, tmp_path_factory) -> Path:
-    encoder = ta.HubEncoder(tiny_bert, trainable=False)
+def shared(shallow_bert, tmp_path_factory) -> Path:
+    encoder = ta.HubEncoder(shallow_bert, trainable=False)
     models = {name: ta.build_model(task, encoder, head) for name, (task, head) in TASKS.items()}
     tasks = {name: ServedTask(model) for name, model in models.items()}
     return export_shared(tasks, tmp_path_factory.mktemp("exports") / "all")
@@ -65,12 +65,12 @@ def test_an_export(shared, finished_export):
 
 @pytest.mark.large
 @needs_openvino
-def test_an_export_in_half_precision(tiny_bert, tmp_path):
+def test_an_export_in_half_precision(shallow_bert, tmp_path):
     """Its products are in bfloat16 in both engines, with other orders of their sums."""
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
         task, head = TASKS["films"]
-        model = ta.build_model(task, ta.HubEncoder(tiny_bert, trainable=False), head)
+        model = ta.build_model(task, ta.HubEncoder(shallow_bert, trainable=False), head)
     finally:
         keras.config.set_dtype_policy("float32")
     ta.export(model, tmp_path / "1")
@@ -86,9 +86,9 @@ def test_an_export_in_half_precision(tiny_bert, tmp_path):
 
 
 @needs_openvino
-def test_a_model_in_openvino_is_exported_as_tensorflow_computes_it(tiny_bert, tmp_path):
+def test_a_model_in_openvino_is_exported_as_tensorflow_computes_it(shallow_bert, tmp_path):
     task, head = TASKS["films"]
-    encoder = ta.HubEncoder(tiny_bert, trainable=False, engine="openvino")
+    encoder = ta.HubEncoder(shallow_bert, trainable=False, engine="openvino")
     model = ta.build_model(task, encoder, head)
     ta.export(model, tmp_path / "1")
     served = tf.saved_model.load(str(tmp_path / "1")).signatures["serving_default"]

@@ -19,9 +19,9 @@ TASKS = {
 
 
 @pytest.fixture(scope="package")
-def served_tasks(tiny_bert) -> dict[str, ServedTask]:
+def served_tasks(shallow_bert) -> dict[str, ServedTask]:
     """A model of each task, on one encoder."""
-    encoder = ta.HubEncoder(tiny_bert, trainable=False)
+    encoder = ta.HubEncoder(shallow_bert, trainable=False)
     return {
         name: ServedTask(ta.build_model(task, encoder, head))
         for name, (task, head) in TASKS.items()

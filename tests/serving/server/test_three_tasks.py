@@ -30,7 +30,7 @@ KINDS = {"question": "classification", "same": "pair_regression", "name": "taggi
 
 
 @pytest.fixture(scope="module")
-def run(tiny_bert, tmp_path_factory):
+def run(shallow_bert, tmp_path_factory):
     folder = tmp_path_factory.mktemp("three") / "run"
     tasks = {
         name: {"data": {"dataset": f"sample_{kind}", "source": "sample", "train_examples": 24}}
@@ -42,7 +42,7 @@ def run(tiny_bert, tmp_path_factory):
         "target": "question",
         "sampling": "uniform",
         "task_attention": 3,
-        "encoder": {"handle": str(tiny_bert)},
+        "encoder": {"handle": str(shallow_bert)},
         "adaptation": "fine_tuning",
         "training": training,
     }
