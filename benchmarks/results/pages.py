@@ -1,4 +1,4 @@
-"""Pages with places for what is made of the published comparisons.
+"""Pages with places for what is made of the published comparisons, and of docs/families.json.
 
 A place is between `<!-- made: KIND NAME -->` and `<!-- /made -->`; kinds are the keys of
 `BLOCKS`, a name is that of a comparison, what the names of several begin with, or `all`.
@@ -9,6 +9,7 @@ import re
 from benchmarks.results import blocks
 from benchmarks.results.abroad import abroad_block
 from benchmarks.results.blocks import Contents
+from benchmarks.results.families import families_block
 from benchmarks.results.predicted import predicted_block
 from tf_adapt.errors import ConfigError
 
@@ -18,8 +19,13 @@ PAGES = (
     "docs/results_analyses.md",
     "hub_modules/pretrained/bert_small/README.md",
     "docs/what_we_found.md",
+    "docs/parity.md",
 )
-BLOCKS = blocks.BLOCKS | {"predicted": predicted_block, "abroad": abroad_block}
+BLOCKS = blocks.BLOCKS | {
+    "predicted": predicted_block,
+    "abroad": abroad_block,
+    "families": families_block,
+}
 _PLACE = re.compile(r"<!-- made: (\w+) (\w+) -->\n.*?<!-- /made -->", re.DOTALL)
 
 

@@ -23,8 +23,10 @@ def main(folder: str, texts: str, out: str, lora: str | None = None) -> None:
     tokenizer.padding_side = "right"
     inputs = tokenizer(json.loads(Path(texts).read_text()), return_tensors="pt", padding=True)
     with torch.no_grad():
-        top = model.float().eval()(**inputs).last_hidden_state
-    np.savez(out, ids=inputs["input_ids"], mask=inputs["attention_mask"], top=top)
+        found = model.float().eval()(**inputs, output_hidden_states=True)
+    # A last norm is behind the last of the hidden states in some models.
+    states = torch.stack([*found.hidden_states[:-1], found.last_hidden_state])
+    np.savez(out, ids=inputs["input_ids"], mask=inputs["attention_mask"], states=states)
 
 
 if __name__ == "__main__":

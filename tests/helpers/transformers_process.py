@@ -13,11 +13,11 @@ CHILD = Path(__file__).parents[1] / "children" / "transformers_states.py"
 
 
 class Found(NamedTuple):
-    """Ids and mask `[texts, time]` of its tokenizer, the top states `[texts, time, width]`."""
+    """Ids and mask `[texts, time]` of its tokenizer, states `[layers, texts, time, width]`."""
 
     ids: np.ndarray
     mask: np.ndarray
-    top: np.ndarray
+    states: np.ndarray
     messages: str
 
 
@@ -31,4 +31,4 @@ def transformers_states(folder, texts: list[str], work: Path, *lora) -> Found:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     with np.load(work / "out.npz", allow_pickle=False) as theirs:
-        return Found(theirs["ids"], theirs["mask"], theirs["top"], done.stderr)
+        return Found(theirs["ids"], theirs["mask"], theirs["states"], done.stderr)

@@ -83,7 +83,7 @@ def test_transformers_computes_the_same(kind, family, preset, tmp_path):
     folder = write_folder(family, tmp_path / "origin") if kind == "folder" else preset(family)[0]
     encoder = ta.HubEncoder(f"keras:{folder}")
     written = export_huggingface(f"keras:{folder}", tmp_path / "written")
-    ids, mask, top, _ = transformers_states(written, TEXTS, tmp_path)
+    ids, mask, (*_, top), _ = transformers_states(written, TEXTS, tmp_path)
     packed = {key: value.numpy() for key, value in encoder.preprocessor(TEXTS).items()}
     np.testing.assert_array_equal(ids, packed["input_word_ids"])
     found = states(encoder, packed)[-1]

@@ -93,7 +93,7 @@ def test_an_added_token_that_merges_make_stays_in_the_vocabulary():
 @pytest.mark.oracle
 def test_transformers_computes_the_same(written, tmp_path):
     encoder, folder = written
-    ids, mask, top, _ = transformers_states(folder, TEXTS, tmp_path)
+    ids, mask, (*_, top), _ = transformers_states(folder, TEXTS, tmp_path)
     inputs = {"input_word_ids": ids, "input_mask": mask, "input_type_ids": np.zeros_like(ids)}
     inputs = {name: array.astype("int32") for name, array in inputs.items()}
     found = encoder.native(inputs)["layers"][-1].numpy()
