@@ -23,6 +23,8 @@ pytest_plugins = ["measured"]
 # What tests trust is recorded in no home folder; child processes inherit it. Workers of one run
 # share the folder of the process that started them.
 _STATE = "TF_ADAPT_TESTS_STATE"
+# What `_once` wrote; further processes may share it, but not each other's trust.
+_MADE = "TF_ADAPT_TESTS_MADE"
 
 
 def pytest_configure(config):
@@ -30,6 +32,7 @@ def pytest_configure(config):
         os.environ[_STATE] = tempfile.mkdtemp(prefix="tf_adapt_tests_")
         config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(_STATE), ignore_errors=True))
     os.environ["XDG_STATE_HOME"] = os.environ[_STATE]
+    os.environ.setdefault(_MADE, os.path.join(os.environ[_STATE], "made"))
     start_lean()  # as the commands
     # oneDNN keeps the memory of all tensors that were freed, which grows with each model.
     os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "1")
@@ -148,14 +151,24 @@ def _not_at_hand(reason: str) -> None:
 
 
 def _once(name: str, write: Callable[[Path], object]) -> Path:
-    """A folder that the first process of a run that needs it writes for all. Nobody changes it."""
-    folder = Path(os.environ[_STATE]) / "made" / name
+    """A folder that the first process that needs it writes for all. Nobody changes it."""
+    folder = Path(os.environ[_MADE]) / name
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(dir=folder.parent)) / name
         write(aside)
         with contextlib.suppress(OSError):  # another process was faster
             aside.rename(folder)
+    return folder
+
+
+def _trusted(folder: Path) -> Path:
+    """The folder, whose programs are those of this user, whichever process wrote them."""
+    from hub_modules.manifest import module_hash
+    from hub_modules.programs.trusted import remember
+
+    for manifest in folder.rglob("manifest.json"):
+        remember(module_hash(manifest.parent))
     return folder
 
 
@@ -168,7 +181,7 @@ def masked_bert(shared) -> Path:
     def write(folder):
         write_module(huggingface.read(shared / "models" / "bert_small", lower_case=True), folder)
 
-    return _once("masked_bert", write)
+    return _trusted(_once("masked_bert", write))
 
 
 def _tiny(family: str):
@@ -211,7 +224,7 @@ def tiny_program(tiny_bert) -> Path:
     """As `tiny_bert`, but written as modules are: with its program."""
     from random_modules import write_tiny_program
 
-    return _once("tiny_program", lambda folder: write_tiny_program(folder, tiny_bert))
+    return _trusted(_once("tiny_program", lambda folder: write_tiny_program(folder, tiny_bert)))
 
 
 @pytest.fixture(scope="session")
@@ -239,7 +252,7 @@ def finished_export(shallow_bert, tmp_path_factory):
 
             run = _trained(kind, shallow_bert)
             exports = _once(f"export_{kind}", lambda folder: export_run(run, folder))
-            shutil.copytree(exports, copied / kind)
+            _trusted(shutil.copytree(exports, copied / kind))
         return copied / kind / "1"
 
     return export_of
