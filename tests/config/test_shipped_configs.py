@@ -10,6 +10,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import keras
 import pytest
 import yaml
 from step_costs import COSTS
@@ -137,6 +138,13 @@ class Built:
 @pytest.fixture(scope="module")
 def built():
     return Built()
+
+
+@pytest.fixture(autouse=True)
+def forgotten_kernels():
+    """Until Keras' session is cleared, TensorFlow keeps a kernel for each variable ever made."""
+    yield
+    keras.utils.clear_session()
 
 
 @pytest.mark.slow
