@@ -30,7 +30,7 @@ class BertModule(EncoderModule):
     `encoder_outputs` (one `[batch, time, width]` a block), `embedding_output`.
     """
 
-    @tf.function
+    @tf.function(autograph=False)
     def __call__(self, inputs, training=False):
         encoded = self.encode(inputs, training)
         embedding_output, *blocks = encoded["layers"]
@@ -47,7 +47,7 @@ class BertModule(EncoderModule):
         for training in (False, True):
             self.__call__.get_concrete_function(_BERT_INPUTS, training=training)
 
-        @tf.function(input_signature=[_BERT_INPUTS])
+        @tf.function(input_signature=[_BERT_INPUTS], autograph=False)
         def serve(inputs):
             forms = dict.fromkeys(_BERT_INPUTS, "[batch, time] int32")
             outputs = self(check_shapes(forms, inputs), training=False)

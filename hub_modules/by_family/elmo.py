@@ -47,7 +47,7 @@ class ElmoModule(EncoderModule):
             self.variables.append(variable)
             self.trainable_variables.append(variable)
 
-    @tf.function
+    @tf.function(autograph=False)
     def __call__(self, inputs, training=False):
         if isinstance(inputs, dict):
             tokens, lengths = inputs["tokens"], inputs["sequence_len"]
@@ -80,12 +80,12 @@ class ElmoModule(EncoderModule):
             self.__call__.get_concrete_function(_ELMO_TOKENS, training=training)
             self.__call__.get_concrete_function(_TEXT, training=training)
 
-        @tf.function(input_signature=[_TEXT])
+        @tf.function(input_signature=[_TEXT], autograph=False)
         def default(text):
             checked = check_shapes({"text": "[batch] string"}, {"text": text})
             return self(checked["text"], training=False)
 
-        @tf.function(input_signature=list(_ELMO_TOKENS.values()))
+        @tf.function(input_signature=list(_ELMO_TOKENS.values()), autograph=False)
         def tokens(tokens, sequence_len):
             forms = {"tokens": "[batch, time] string", "sequence_len": "[batch] int32"}
             inputs = {"tokens": tokens, "sequence_len": sequence_len}

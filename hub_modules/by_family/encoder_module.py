@@ -22,6 +22,8 @@ class EncoderModule(tf.__internal__.tracking.AutoTrackable):
 
     Not a `tf.Module`: TF Hub's contract requires `variables` and `trainable_variables` as saved
     attributes, and those of a `tf.Module` are properties, which are not saved.
+
+    Programs are traced without AutoGraph, which would translate our code and Keras' for nothing.
     """
 
     def __init__(self, encoder, stored_as: str = "float32"):

@@ -31,7 +31,7 @@ class LstmModule(EncoderModule):
         super().__init__(encoder, stored_as)
         self.words = words
 
-    @tf.function
+    @tf.function(autograph=False)
     def __call__(self, inputs, training=False):
         encoded = self.encode(self.words.pack([self.words.tokenize(inputs)]), training)
         top, mask = encoded["layers"][-1], encoded["mask"]
@@ -47,7 +47,7 @@ class LstmModule(EncoderModule):
         for training in (False, True):
             self.__call__.get_concrete_function(_TEXT, training=training)
 
-        @tf.function(input_signature=[_TEXT])
+        @tf.function(input_signature=[_TEXT], autograph=False)
         def serve(text):
             checked = check_shapes({"text": "[batch] string"}, {"text": text})
             return self(checked["text"], training=False)

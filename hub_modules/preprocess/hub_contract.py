@@ -40,7 +40,7 @@ class _HubPreprocessor(tf.__internal__.tracking.AutoTrackable):
         self.__call__.get_concrete_function(_TEXTS)
         self.__call__.get_concrete_function(_TEXTS, _LENGTH)
 
-    @tf.function
+    @tf.function(autograph=False)
     def __call__(self, inputs, seq_length=DEFAULT_LENGTH):
         return self.bert_pack_inputs([self.tokenize(inputs)], seq_length)
 
@@ -50,11 +50,11 @@ class _HubTokenizer(tf.__internal__.tracking.AutoTrackable):
         self.preprocessor = preprocessor
         self.get_special_tokens_dict.get_concrete_function()
 
-    @tf.function(input_signature=[_TEXTS])
+    @tf.function(input_signature=[_TEXTS], autograph=False)
     def __call__(self, inputs):
         return self.preprocessor.group_words(self.preprocessor.tokenize(inputs))
 
-    @tf.function(input_signature=[])
+    @tf.function(input_signature=[], autograph=False)
     def get_special_tokens_dict(self):
         ids = self.preprocessor.special_token_ids
         return {name: tf.constant(number) for name, number in ids.items()}
@@ -69,7 +69,7 @@ class _HubPacker(tf.__internal__.tracking.AutoTrackable):
                 self.__call__.get_concrete_function(segments)
                 self.__call__.get_concrete_function(segments, _LENGTH)
 
-    @tf.function
+    @tf.function(autograph=False)
     def __call__(self, inputs, seq_length=DEFAULT_LENGTH):
         segments = [
             segment.merge_dims(1, 2) if segment.ragged_rank > 1 else segment for segment in inputs

@@ -62,7 +62,7 @@ def fisher_diagonal(
         )
     sums = [tf.Variable(tf.zeros(weight.shape), trainable=False) for weight in weights.values()]
 
-    @tf.function(reduce_retracing=True)
+    @tf.function(autograph=False, reduce_retracing=True)
     def add(example, example_seed):
         values = [weight.value for weight in weights.values()]
         with tf.GradientTape() as tape:

@@ -31,7 +31,7 @@ class StartingPoint:
             for _, weights in self.groups
             for weight in weights
         }
-        self._distances = tf.function(self._group_distances)
+        self._distances = tf.function(self._group_distances, autograph=False)
 
     def value_of(self, weight: keras.Variable) -> tf.Variable:
         """w⁰ of a weight."""

@@ -69,7 +69,7 @@ class DistillationSteps:
         """The values of `LOSSES` on a batch."""
         return [float(value) for value in self._evaluate(ids, segments)]
 
-    @tf.function(input_signature=[_ROWS, _ROWS])
+    @tf.function(input_signature=[_ROWS, _ROWS], autograph=False)
     def _update(self, ids, segments):
         wanted = self._read(self._teacher, ids, segments, self._matched)
         weights = self._student.trainable_weights
@@ -80,7 +80,7 @@ class DistillationSteps:
         own_gradients()
         return losses
 
-    @tf.function(input_signature=[_ROWS, _ROWS])
+    @tf.function(input_signature=[_ROWS, _ROWS], autograph=False)
     def _evaluate(self, ids, segments):
         wanted = self._read(self._teacher, ids, segments, self._matched)
         return self._compare(wanted, self._read(self._student, ids, segments))
