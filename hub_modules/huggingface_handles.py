@@ -10,7 +10,7 @@ from hub_modules.sources.folder import read_json
 from hub_modules.storage.model_hubs import local_handle
 
 CONFIG = "config.json"
-# What the native encoders read of a folder.
+# What the native encoders read of a folder of HuggingFace's format.
 _FILES = (
     CONFIG,
     "model.safetensors",
@@ -22,9 +22,6 @@ _FILES = (
     "tokenizer_config.json",
     "added_tokens.json",
     POOLING,
-    "model.weights.h5",
-    "task.json",
-    *(f"assets/tokenizer/{name}" for name in ("vocabulary.txt", "vocabulary.json", "merges.txt")),
 )
 # The model types with a native encoder of ours, and its family.
 NATIVE = {"bert": "bert", "gpt2": "causal", "modernbert": "modern_bert", "mpnet": "mpnet"}
@@ -75,6 +72,12 @@ def is_native(folder: Path) -> bool:
     return model_type(folder) in NATIVE or preset_class(folder) in NATIVE_PRESETS
 
 
+def is_preset(handle: str | os.PathLike) -> bool:
+    """Whether a handle is that of keras-hub's preset in a `native_folder`."""
+    folder = native_folder(handle)
+    return folder is not None and preset_class(folder) is not None
+
+
 def positions_of(folder: Path) -> int:
     """Most positions of a text by the configuration of a folder of HuggingFace's format; 0: it does
     not say."""
@@ -84,7 +87,8 @@ def positions_of(folder: Path) -> int:
 
 
 def files_read(folder: Path) -> list[Path]:
-    """The files that are read of a `native_folder`; others may change freely."""
+    """The files that are read of a `native_folder` of HuggingFace's format; others may change
+    freely."""
     return [path for name in _FILES if (path := folder / name).is_file()]
 
 

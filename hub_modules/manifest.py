@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError
-from hub_modules.huggingface_handles import files_read, is_native
+from hub_modules.huggingface_handles import NATIVE, files_read, model_type
 from hub_modules.manifest_schemas import SCHEMAS, Manifest, ManifestKeys
 from hub_modules.storage.files import changed_part, describe, sha256, write_bytes
 from hub_modules.storage.json_files import parse_json, read_bytes
@@ -91,7 +91,7 @@ def module_hash(folder: str | Path) -> str:
             return sha256(folder)
         if (folder / SEAL).is_file():
             return sha256(folder / MANIFEST)
-        files = files_read(folder) if is_native(folder) else _files(folder)
+        files = files_read(folder) if model_type(folder) in NATIVE else _files(folder)
         lines = [f"{path.relative_to(folder).as_posix()} {sha256(path)}" for path in files]
     except OSError as error:
         raise ArtifactError(f"{folder}: cannot be read ({error}); {_ADVICE}") from None

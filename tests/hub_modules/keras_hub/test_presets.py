@@ -10,11 +10,13 @@ import tensorflow as tf
 from huggingface_folders import FAMILIES
 
 import tf_adapt as ta
+from hub_modules import huggingface_handles
 from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.load import load_module, module_text_settings
-from hub_modules.manifest import module_hash
 from hub_modules.storage.fetching import fetching
+from tf_adapt.config.reading import config_from
 from tf_adapt.training.finished.module_export import export_huggingface
+from tf_adapt.training.train import train
 
 TEXTS = ["two dogs run over the old bridge , and a cafe closes", "they will be late", "the"]
 OTHERS = ["a dog is running", "nothing of this", "the town"]
@@ -91,14 +93,35 @@ def test_a_bert_by_its_folder_is_native(preset, tmp_path):
     np.testing.assert_allclose(encoded["layers"][-1][real], top[real], atol=1e-5)
     np.testing.assert_allclose(encoded["pooled"], expected["pooled_output"], atol=1e-5)
     assert module_text_settings(folder)["vocabulary"] == tokenizer.get_vocabulary()
-    copy = changed(folder, tmp_path, lambda copied: (copied / "README.md").write_text("not read"))
-    assert module_hash(copy) == module.hash
+    copy = changed(folder, tmp_path, lambda copied: None)
+    # A finished run in keras-hub's layers is still that of this module.
+    assert load_module(f"keras:{copy}").hash == module.hash
     export_huggingface(folder, tmp_path / "written")
     again = load_module(tmp_path / "written").encoder(packed)
     np.testing.assert_allclose(again["pooled"], encoded["pooled"], atol=1e-6)
     edit_config(num_layers=3)(copy)
     with pytest.raises(ArtifactError, match="model.weights.h5: expected 55 weights, 16 are miss"):
         load_module(copy)
+
+
+def test_a_run_of_before_on_the_folder_of_a_bert_is_still_loaded(preset, tmp_path, monkeypatch):
+    """It was trained in keras-hub's layers."""
+    config = config_from(
+        {
+            "data": {"dataset": "sample_classification", "source": "sample", "train_examples": 8},
+            "encoder": {"handle": str(preset("bert")[0])},
+            "adaptation": "fine_tuning",
+            "training": {"epochs": 1, "batch_size": 8, "truncate": True},
+        },
+        "test",
+    )
+    with monkeypatch.context() as patched:
+        patched.setattr(huggingface_handles, "NATIVE_PRESETS", {})
+        train(config, tmp_path / "run")
+        expected = ta.predict(ta.load_run(tmp_path / "run"), TEXTS)
+    model = ta.load_run(tmp_path / "run")
+    assert model.encoder.family == "keras"
+    assert ta.predict(model, TEXTS) == expected
 
 
 def test_random_weights_on_request(preset):

@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from hub_modules.huggingface_handles import is_preset
+from hub_modules.keras_hub.handles import PREFIX
 from hub_modules.storage.fetching import fetching
 from tf_adapt.config.sections import Config, EncoderConfig
 from tf_adapt.errors import ArtifactError, ConfigError
@@ -72,7 +74,16 @@ def loaded_tasks(folder: Path, trust: bool) -> dict[str | None, tuple[AdaptedMod
             f"{config.encoder.handle} (expected hash {description.module[:12]}…, got "
             f"{model.encoder.module_hash[:12]}…); bring the module back"
         )
-    _assign_best(model, best)
+    try:
+        _assign_best(model, best)
+    except ArtifactError:
+        if not is_preset(config.encoder.handle):
+            raise
+        # 0.3.0 read the preset of a BERT, by its folder, in keras-hub's layers.
+        with fetching(allowed=trust), at_most_weights(stored):
+            in_layers = _with(config, handle=f"{PREFIX}{config.encoder.handle}")
+            model = _configured(in_layers, tasks)
+        _assign_best(model, best)
     if config.tasks is None:
         return {None: (model, reading_of(config))}
     return {
@@ -138,7 +149,12 @@ def _assign_best(model: AdaptedModel, best: checkpoints.Checkpoint) -> None:
 
 def _with_trust(config: Config, trust: bool) -> Config:
     """A run's config with `encoder.trust` from the user who loads it, not from its author."""
-    return config.model_copy(update={"encoder": config.encoder.model_copy(update={"trust": trust})})
+    return _with(config, trust=trust)
+
+
+def _with(config: Config, **values: Any) -> Config:
+    """A config with other values of `encoder`."""
+    return config.model_copy(update={"encoder": config.encoder.model_copy(update=values)})
 
 
 def _best(folder: Path) -> checkpoints.Checkpoint:
