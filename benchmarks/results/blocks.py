@@ -195,22 +195,22 @@ def _arm(arm: str) -> str:
 
 
 def guidelines_block(contents: Contents, prefix: str) -> str:
-    """What the paper advises where a comparison decides, and what was found; then where none
+    """What the paper advises where a comparison decides, and what was found; then how often none
     does."""
-    rows, undecided = [], []
+    rows, undecided = [], 0
     for content in beginning(contents, prefix).values():
         pairs = {frozenset((pair.a, pair.b)): pair for pair in content.pairs}
         found = agreement(content.cells, pairs, content.kind)
         for of_family in found.families.values():
             for encoder, better in of_family.here.items():
                 if better is None:
-                    undecided.append(f"{content.dataset} ({encoder})")
+                    undecided += 1
                 else:
                     advice = _advice(of_family.better)
                     rows.append([content.dataset, encoder, advice, _advice(better)])
     head = ["data", "encoder", "the paper advises", "here"]
     parts = [as_table(head, rows)] if rows else []
-    parts += [f"Not decided: {', '.join(undecided)}."] if undecided else []
+    parts += [f"Nothing is decided for {undecided} more."] if undecided else []
     return "\n\n".join(parts) or NOTHING
 
 
