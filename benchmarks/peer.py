@@ -27,6 +27,7 @@ CONTESTANTS = {
     "Trainer": ("peer_transformers.py", "pytorch"),
 }
 TRAIN, SEEDS = 1000, 3
+SETTINGS = {"epochs": 4, "batch": 16, "rate": 1e-4, "warmup": 0.1}
 
 
 class Data(NamedTuple):
@@ -65,6 +66,7 @@ def _train(dataset: str, module: str, scores: dict, out: Path) -> None:
         data = Path(work) / "data.json"
         data.write_text(json.dumps(_data(dataset, shared)), "utf-8")
         job = {"module": module, "huggingface": str(shared / SHARED_MODEL), "data": str(data)}
+        job |= SETTINGS
         for name, where in CONTESTANTS.items():
             missing = [seed for seed in range(SEEDS) if str(seed) not in of_dataset[name]]
             child = Child(*where) if missing else None

@@ -1,4 +1,5 @@
-"""The same with transformers' `Trainer`: `huggingface`, `data`; the turn is the seed."""
+"""The same with transformers' `Trainer`: `huggingface`, `data` and settings; the turn is
+the seed."""
 
 import json
 import tempfile
@@ -16,7 +17,6 @@ from transformers import (
     set_seed,
 )
 
-EPOCHS, BATCH, RATE, WARMUP = 4, 16, 1e-4, 0.1
 SCORES = {
     "accuracy": lambda found, gold: (found.argmax(-1) == gold).mean(),
     "pearson": lambda found, gold: np.corrcoef(found[:, 0], gold)[0, 1],
@@ -37,7 +37,7 @@ def prepared(job: dict) -> Work:
         )
         trainer = Trainer(
             model,
-            _arguments(seed, len(train)),
+            _arguments(job, seed, len(train)),
             train_dataset=train,
             data_collator=DataCollatorWithPadding(tokenizer),
         )
@@ -48,16 +48,16 @@ def prepared(job: dict) -> Work:
     return Work(run, lambda result: {}, note=lambda result: f"{result:.4f}")
 
 
-def _arguments(seed: int, examples: int) -> TrainingArguments:
-    steps = EPOCHS * -(-examples // BATCH)
+def _arguments(job: dict, seed: int, examples: int) -> TrainingArguments:
+    steps = job["epochs"] * -(-examples // job["batch"])
     return TrainingArguments(
         output_dir=tempfile.gettempdir(),
-        per_device_train_batch_size=BATCH,
+        per_device_train_batch_size=job["batch"],
         per_device_eval_batch_size=50,
-        num_train_epochs=EPOCHS,
-        learning_rate=RATE,
+        num_train_epochs=job["epochs"],
+        learning_rate=job["rate"],
         lr_scheduler_type="linear",
-        warmup_steps=round(WARMUP * steps),
+        warmup_steps=round(job["warmup"] * steps),
         weight_decay=0.01,
         max_grad_norm=1.0,
         use_cpu=True,
