@@ -8,6 +8,7 @@ from typing import NamedTuple
 from benchmarks.results.blocks import FEWEST_POOLED, NOTHING, Contents, as_table
 from benchmarks.results.published import beginning
 from tf_adapt.analysis.pooling.effects import FAMILIES, order
+from tf_adapt.analysis.pooling.layouts import named_arm
 from tf_adapt.paper import SYMBOLS
 from tf_adapt.printing import words
 from tf_adapt.report.cells import ranked
@@ -37,7 +38,7 @@ def abroad_block(contents: Contents, prefix: str) -> str:
         return NOTHING
     arms = sorted({arm for _, one in some for arm in _by_adaptation(one)}, key=order)
     pairs = list(combinations(arms, 2))
-    named = [_named(arm) for arm in arms]
+    named = [named_arm(arm) for arm in arms]
     head = ["trained on", "scored on", *named, *(_difference(*pair) for pair in pairs)]
     rows = [row for name, one in some for row in _rows(name, one, arms, pairs)]
     pooled = _pooled([one for _, one in some], pairs)
@@ -106,11 +107,6 @@ def _tested(tests: list[PairTest], cells: Cells, pair: tuple[str, str]) -> str:
 
 def _scored(found) -> str:
     return words.mean_and_deviation(found.mean, found.deviation) if found else ""
-
-
-def _named(arm: str) -> str:
-    symbol = SYMBOLS.get(arm)
-    return f"{symbol} {arm}" if symbol else arm
 
 
 def _difference(first: str, second: str) -> str:

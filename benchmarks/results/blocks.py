@@ -5,7 +5,7 @@ from pathlib import Path
 
 from benchmarks.results.published import beginning
 from tf_adapt.analysis.pooling.effects import effects_of
-from tf_adapt.analysis.pooling.layouts import LAYOUTS, paper_rows
+from tf_adapt.analysis.pooling.layouts import LAYOUTS, named_arm, paper_rows
 from tf_adapt.analysis.pooling.pooled import pooled
 from tf_adapt.comparison.verdict.guidelines import agreement
 from tf_adapt.comparison.verdict.phrases import answer_text
@@ -180,18 +180,13 @@ def _pooled_rows(row: dict) -> list[list[str]]:
     for family, some in row["families"].items():
         if some is None or some["datasets"] + some["identical"] < FEWEST_POOLED:
             continue
-        difference = f"{_arm(row['b'])} − {_arm(row['a'])}"
+        difference = f"{named_arm(row['b'])} − {named_arm(row['a'])}"
         counts = f"{row['decided_for_b']}, {row['decided_for_a']} of {row['datasets']}"
         estimate = f"{words.signed_points(some['estimate'])} ({words.interval(some['interval'])})"
         expected = words.interval(some["prediction"]) if some["prediction"] else ""
         count = str(some["datasets"] + some["identical"])
         rows.append([row["encoder"], difference, family, count, estimate, expected, counts])
     return rows
-
-
-def _arm(arm: str) -> str:
-    symbol = SYMBOLS.get(arm.split(" ")[0])
-    return f"{symbol} {arm}" if symbol else arm
 
 
 def guidelines_block(contents: Contents, prefix: str) -> str:
@@ -206,16 +201,12 @@ def guidelines_block(contents: Contents, prefix: str) -> str:
                 if better is None:
                     undecided += 1
                 else:
-                    advice = _advice(of_family.better)
-                    rows.append([content.dataset, encoder, advice, _advice(better)])
+                    advice = named_arm(of_family.better)
+                    rows.append([content.dataset, encoder, advice, named_arm(better)])
     head = ["data", "encoder", "the paper advises", "here"]
     parts = [as_table(head, rows)] if rows else []
     parts += [f"Nothing is decided for {undecided} more."] if undecided else []
     return "\n\n".join(parts) or NOTHING
-
-
-def _advice(better: str) -> str:
-    return f"{SYMBOLS[better]} {better}" if better in SYMBOLS else better
 
 
 def picture_block(contents: Contents, prefix: str) -> str:

@@ -18,7 +18,7 @@ def paper_rows(scores: Sequence[Score], effects: Sequence[Effect]) -> list[list[
         arms = sorted({s.arm for s in scores if s.encoder == encoder}, key=order)
         for arm in arms:
             found = {s.dataset: s for s in scores if (s.encoder, s.arm) == (encoder, arm)}
-            rows.append([encoder, _named(arm), *(_shown(found.get(name)) for name in datasets)])
+            rows.append([encoder, named_arm(arm), *(_shown(found.get(name)) for name in datasets)])
         deltas = {
             e.dataset: e
             for e in effects
@@ -39,7 +39,7 @@ def _papers(datasets: Sequence[str], adaptations: set[str]) -> list[list[str]]:
             if adaptation not in adaptations:
                 continue
             numbers = [f"{scores[d][place]:.1f}" if d in scores else _NOTHING for d in datasets]
-            rows.append([name, _named(adaptation), *numbers])
+            rows.append([name, named_arm(adaptation), *numbers])
         if adaptations >= {paper.FROZEN, paper.TUNED}:
             both = [scores.get(dataset) for dataset in datasets]
             deltas = [_NOTHING if one is None else f"{one[1] - one[0]:+.1f}" for one in both]
@@ -53,7 +53,8 @@ def _ordered(datasets: set[str]) -> list[str]:
     return known + sorted(datasets - set(known))
 
 
-def _named(arm: str) -> str:
+def named_arm(arm: str) -> str:
+    """With its symbol, where it has one."""
     symbol = paper.SYMBOLS.get(arm.split(" ")[0])
     return f"{symbol} {arm}" if symbol else arm
 
