@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hub_modules.errors import ArtifactError
 from hub_modules.sentence_transformers import POOLING
-from hub_modules.sources.folder import read_json
+from hub_modules.sources.files.folder import read_json
 from hub_modules.storage.model_hubs import local_handle
 
 CONFIG = "config.json"

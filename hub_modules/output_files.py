@@ -16,8 +16,8 @@ from hub_modules.native.output_layers import (
 )
 from hub_modules.own_families import OWN_FAMILIES
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.npz import read_arrays
-from hub_modules.sources.words import check_words, read_words
+from hub_modules.sources.files.npz import read_arrays
+from hub_modules.sources.files.words import check_words, read_words
 
 LAYER_FILE, WORDS_FILE = "output_layer.npz", "output_words.txt"
 

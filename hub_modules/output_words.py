@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from hub_modules.preprocess.elmo import CHARACTERS_PER_WORD, character_ids
-from hub_modules.sources.words import BEGIN, END, UNKNOWN, check_words
+from hub_modules.sources.files.words import BEGIN, END, UNKNOWN, check_words
 
 _CHARACTERS = 262
 _HASH_SEED = 20

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hub_modules.errors import ArtifactError
-from hub_modules.sources.folder import read_json, read_json_value, setting
+from hub_modules.sources.files.folder import read_json, read_json_value, setting
 
 POOLING, PROMPTS, MODULES = (
     "1_Pooling/config.json",

@@ -28,7 +28,7 @@ from hub_modules.preprocess.lstm_words import (
     split_words,
 )
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.awd_lstm_layout import awd_lstm_shapes
+from hub_modules.sources.layouts.awd_lstm import awd_lstm_shapes
 
 WORDS, WIDTH, LSTM_WIDTH, LAYERS = 12_000, 200, 400, 3
 SPECIAL = (PADDING_WORD, UNKNOWN_WORD, BEGIN_WORD, CAPITALISED, CAPITALS)

@@ -6,7 +6,7 @@ import numpy as np
 from answering import Work, answer
 
 import tf_adapt as ta
-from hub_modules.sources.names import to_foreign
+from hub_modules.sources.layouts.names import to_foreign
 from hub_modules.sources.published_bert import table_rows
 
 

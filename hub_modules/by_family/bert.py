@@ -12,8 +12,8 @@ from hub_modules.native.output_layers import MaskedLanguageModelHead
 from hub_modules.preprocess import BertPreprocessor, hub_preprocessor
 from hub_modules.programs.signature_checks import check_shapes
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.bert_layout import bert_shapes
-from hub_modules.sources.folder import read_vocabulary, write_vocabulary
+from hub_modules.sources.files.folder import read_vocabulary, write_vocabulary
+from hub_modules.sources.layouts.bert import bert_shapes
 
 _BERT_INPUTS = {
     name: tf.TensorSpec([None, None], tf.int32, name=name)

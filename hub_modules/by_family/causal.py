@@ -8,7 +8,7 @@ from hub_modules.manifest_schemas import ModuleManifest
 from hub_modules.native.causal import CausalEncoder
 from hub_modules.preprocess import CausalPreprocessor
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.causal_layout import (
+from hub_modules.sources.layouts.causal import (
     causal_shapes,
     read_own_byte_pairs,
     write_own_byte_pairs,

@@ -12,7 +12,7 @@ from hub_modules.preprocess import ElmoPreprocessor
 from hub_modules.programs.signature_checks import check_shapes
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.bilm_tf import elmo_shapes
-from hub_modules.sources.layer_mix import LayerMix
+from hub_modules.sources.layouts.layer_mix import LayerMix
 
 _ELMO_TOKENS = {
     "tokens": tf.TensorSpec([None, None], tf.string, name="tokens"),

@@ -13,8 +13,8 @@ from hub_modules.native.output_layers import TiedLanguageModelHead
 from hub_modules.preprocess import LstmPreprocessor
 from hub_modules.programs.signature_checks import check_shapes
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.awd_lstm_layout import awd_lstm_shapes, read_lstm_words
-from hub_modules.sources.folder import write_vocabulary
+from hub_modules.sources.files.folder import write_vocabulary
+from hub_modules.sources.layouts.awd_lstm import awd_lstm_shapes, read_lstm_words
 
 _TEXT = tf.TensorSpec([None], tf.string, name="text")
 

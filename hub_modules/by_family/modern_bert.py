@@ -8,7 +8,7 @@ from hub_modules.manifest_schemas import ModuleManifest
 from hub_modules.native.relative.modern_bert import ModernBertEncoder
 from hub_modules.preprocess import ModernBertPreprocessor
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.modern_bert_layout import (
+from hub_modules.sources.layouts.modern_bert import (
     modern_bert_shapes,
     read_own_texts,
     write_own_texts,

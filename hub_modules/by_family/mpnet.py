@@ -9,7 +9,7 @@ from hub_modules.native.relative.mpnet import MPNetEncoder
 from hub_modules.preprocess import BertPreprocessor
 from hub_modules.preprocess.bert import MPNET_TOKENS
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.folder import read_vocabulary, write_vocabulary
+from hub_modules.sources.files.folder import read_vocabulary, write_vocabulary
 from hub_modules.sources.mpnet import mpnet_shapes
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError, ConfigError
-from hub_modules.sources.folder import setting
+from hub_modules.sources.files.folder import setting
 
 _INTEGER, _COUNT, _SHARE = (
     "a positive integer",
@@ -41,7 +41,7 @@ class Backbone:
     """A kind of backbone.
 
     Attributes:
-        arguments: of its class, with the kind of each value (`hub_modules.sources.folder.KINDS`).
+        arguments: of its class, with the kind of each value (`KINDS` of `sources.files.folder`).
         model_type: its name in HuggingFace's `config.json`.
         tokenizer: class of its tokenizer in a preset.
     """

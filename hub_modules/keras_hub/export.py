@@ -18,14 +18,14 @@ from hub_modules.keras_hub.huggingface import KEYS, POSITIONS, TYPES, offset_of,
 from hub_modules.keras_hub.tokenizers import ROBERTA, read_merges
 from hub_modules.native.added.adapters import pretrained_by_name
 from hub_modules.preprocess.bert import SPECIAL_TOKENS
-from hub_modules.sources.folder import read_json, read_text, read_vocabulary, setting
-from hub_modules.sources.huggingface_files import (
+from hub_modules.sources.files.folder import read_json, read_text, read_vocabulary, setting
+from hub_modules.sources.files.huggingface_files import (
     Beside,
     as_json,
     write_files,
 )
-from hub_modules.sources.names import to_foreign
-from hub_modules.sources.tokenizer_texts import roberta_texts, word_piece_texts
+from hub_modules.sources.files.tokenizer_texts import roberta_texts, word_piece_texts
+from hub_modules.sources.layouts.names import to_foreign
 
 # The files of a tokenizer in a folder of HuggingFace's.
 _TOKENIZER = (

@@ -18,10 +18,10 @@ from hub_modules.keras_hub.description import Description, check_numbers, count_
 from hub_modules.keras_hub.encoder import KerasHubEncoder
 from hub_modules.keras_hub.tables import TABLES
 from hub_modules.keras_hub.tokenizers import huggingface_preprocessor
-from hub_modules.sources.folder import setting
+from hub_modules.sources.files.folder import setting
+from hub_modules.sources.files.safetensors_file import open_weights, weights_file
 from hub_modules.sources.huggingface import RENAMED
-from hub_modules.sources.names import Row, check, expand, to_ours
-from hub_modules.sources.safetensors_file import open_weights, weights_file
+from hub_modules.sources.layouts.names import Row, check, expand, to_ours
 
 ACTIVATIONS = {
     "gelu": "gelu_exact",

@@ -16,8 +16,8 @@ from hub_modules.keras_hub.encoder import KerasHubEncoder
 from hub_modules.keras_hub.handles import no_backbone
 from hub_modules.keras_hub.tokenizers import preset_preprocessor
 from hub_modules.sentence_transformers import SentenceSettings, read_settings
-from hub_modules.sources.folder import read_json, setting
-from hub_modules.sources.hdf5 import open_strictly
+from hub_modules.sources.files.folder import read_json, setting
+from hub_modules.sources.files.hdf5 import open_strictly
 
 WEIGHTS, TASK = "model.weights.h5", "task.json"
 _POOLINGS = {"mean": "mean", "cls": "first"}

@@ -1,11 +1,11 @@
-"""HuggingFace's names ↔ keras-hub's, for each family of backbones: see `hub_modules.sources.names`.
+"""HuggingFace's names ↔ keras-hub's, for each family of backbones: see `sources.layouts.names`.
 
 Linear layers are stored as `[out, in]`; keras-hub's attention has its heads as an axis.
 
 Source: HuggingFace transformers (`models/*/modeling_*.py`); keras-hub (`models/*/*_backbone.py`).
 """
 
-from hub_modules.sources.names import Table
+from hub_modules.sources.layouts.names import Table
 
 _WIDE = ("join_columns", "join_bias")
 

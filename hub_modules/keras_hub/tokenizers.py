@@ -15,9 +15,14 @@ from hub_modules.preprocess.byte_pairs import BytePairTokenizer
 from hub_modules.preprocess.pieces import PiecePreprocessor
 from hub_modules.preprocess.sentence_pieces import SentencePieceTokenizer
 from hub_modules.preprocess.word_pieces import WordRules, huggingface_rules, keras_hub_rules
-from hub_modules.sources.causal_layout import merge_text
-from hub_modules.sources.folder import read_json, read_text, read_vocabulary, require_file, setting
-from hub_modules.sources.tokenizer_files import (
+from hub_modules.sources.files.folder import (
+    read_json,
+    read_text,
+    read_vocabulary,
+    require_file,
+    setting,
+)
+from hub_modules.sources.files.tokenizer_files import (
     FAST,
     TokenizerFiles,
     added_tokens,
@@ -25,6 +30,7 @@ from hub_modules.sources.tokenizer_files import (
     refuse_others,
     word_pieces,
 )
+from hub_modules.sources.layouts.causal import merge_text
 
 # HuggingFace's names of SentencePiece models.
 _MODELS = {

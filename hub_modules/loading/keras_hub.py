@@ -13,7 +13,7 @@ from hub_modules.keras_hub.encoder import KerasHubEncoder
 from hub_modules.keras_hub.handles import no_backbone, refuse_gpt2
 from hub_modules.loading.loaded_module import LoadedModule
 from hub_modules.manifest import module_hash
-from hub_modules.sources.folder import read_json
+from hub_modules.sources.files.folder import read_json
 
 
 def load_keras_hub(

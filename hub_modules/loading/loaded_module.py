@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hub_modules.sentence_transformers import SentenceSettings
-from hub_modules.sources.layer_mix import LayerMix
+from hub_modules.sources.layouts.layer_mix import LayerMix
 
 
 @dataclass(frozen=True)

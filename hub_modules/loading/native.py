@@ -8,7 +8,7 @@ from hub_modules.export import native_encoder
 from hub_modules.kept_layers import kept_config, kept_hash, kept_weights
 from hub_modules.loading.loaded_module import LoadedModule
 from hub_modules.own_families import OWN_FAMILIES
-from hub_modules.sources.layer_mix import LayerMix, layer_mix
+from hub_modules.sources.layouts.layer_mix import LayerMix, layer_mix
 from hub_modules.storage.tf_checkpoint import read_variables, variable_shapes
 from hub_modules.verified import Verified
 

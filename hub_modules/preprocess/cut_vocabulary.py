@@ -6,7 +6,7 @@ import numpy as np
 
 from hub_modules.errors import ConfigError
 from hub_modules.preprocess.bert import CONTINUATION
-from hub_modules.sources.folder import SPECIAL_PIECES
+from hub_modules.sources.files.folder import SPECIAL_PIECES
 
 
 def cut_vocabulary(vocabulary: Sequence[str], counts: np.ndarray, size: int) -> np.ndarray:

@@ -15,7 +15,7 @@ from hub_modules.loading.loaded_module import LoadedModule
 from hub_modules.preprocess import ElmoTokensPreprocessor
 from hub_modules.programs.saved_model import is_tf1
 from hub_modules.sources import tf1_elmo
-from hub_modules.sources.layer_mix import LayerMix
+from hub_modules.sources.layouts.layer_mix import LayerMix
 
 # One word and many, a word of more than 48 bytes, other scripts, a word twice.
 SENTENCES = (

@@ -1,4 +1,5 @@
-"""Foreign weight formats, one a file, each with its table of names.
+"""Foreign weight formats, one a file, each with its table of names. `files` has what they are made
+of, `layouts` what those of a family share.
 
 Every file has `read(path, lower_case=None) -> ModuleSource`; a format that can also be written has
 `write(source, folder)`.
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hub_modules.sources.layer_mix import LayerMix
+from hub_modules.sources.layouts.layer_mix import LayerMix
 
 
 @dataclass

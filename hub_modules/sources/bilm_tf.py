@@ -8,11 +8,11 @@ from pathlib import Path
 
 from hub_modules.errors import ArtifactError
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.folder import read_json, setting
-from hub_modules.sources.hdf5 import open_strictly, write_arrays
-from hub_modules.sources.names import Row, Table, check, expand, to_foreign, to_ours
-from hub_modules.sources.npz import read_arrays
-from hub_modules.sources.words import read_words
+from hub_modules.sources.files.folder import read_json, setting
+from hub_modules.sources.files.hdf5 import open_strictly, write_arrays
+from hub_modules.sources.files.npz import read_arrays
+from hub_modules.sources.files.words import read_words
+from hub_modules.sources.layouts.names import Row, Table, check, expand, to_foreign, to_ours
 from hub_modules.storage.files import publish_folder
 
 # bilm-tf names the layers of one direction "cells", and stores the highway's gate as "carry".

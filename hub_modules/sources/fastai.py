@@ -25,14 +25,14 @@ import numpy as np
 from hub_modules.errors import ArtifactError
 from hub_modules.preprocess.lstm_words import PADDING_WORD, UNKNOWN_WORD
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.awd_lstm_layout import (
+from hub_modules.sources.files.folder import read_text
+from hub_modules.sources.files.safetensors_file import open_weights
+from hub_modules.sources.layouts.awd_lstm import (
     LARGEST_VOCABULARY,
     awd_lstm_shapes,
     check_lstm_words,
 )
-from hub_modules.sources.folder import read_text
-from hub_modules.sources.names import as_float32
-from hub_modules.sources.safetensors_file import open_weights
+from hub_modules.sources.layouts.names import as_float32
 
 _PREFIX = "0."  # of the encoder in a language model; a saved encoder has none
 _OUTPUT = "1.decoder."

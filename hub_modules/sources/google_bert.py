@@ -12,15 +12,15 @@ import tensorflow as tf
 
 from hub_modules.errors import ArtifactError
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.bert_layout import bert_config, bert_settings, bert_shapes
-from hub_modules.sources.folder import (
+from hub_modules.sources.files.folder import (
     lower_casing,
     read_json,
     read_vocabulary,
     require_file,
     write_vocabulary,
 )
-from hub_modules.sources.names import Row, Table, check, expand, to_foreign, to_ours
+from hub_modules.sources.layouts.bert import bert_config, bert_settings, bert_shapes
+from hub_modules.sources.layouts.names import Row, Table, check, expand, to_foreign, to_ours
 from hub_modules.storage.files import publish_folder
 from hub_modules.storage.tf_checkpoint import open_checkpoint
 

@@ -15,25 +15,25 @@ import numpy as np
 from hub_modules.errors import ArtifactError
 from hub_modules.preprocess.causal import END
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.bert_layout import check_heads
-from hub_modules.sources.causal_layout import (
-    MERGES_FILE,
-    byte_pair_files,
-    causal_shapes,
-    read_byte_pairs,
-    read_tokenizer_json,
-)
-from hub_modules.sources.folder import read_json, setting
-from hub_modules.sources.huggingface_files import ACTIVATIONS, Beside, write_folder
-from hub_modules.sources.names import Row, Table, expand, to_foreign
-from hub_modules.sources.safetensors_file import (
+from hub_modules.sources.files.folder import read_json, setting
+from hub_modules.sources.files.huggingface_files import ACTIVATIONS, Beside, write_folder
+from hub_modules.sources.files.safetensors_file import (
     PARTS,
     joined_thirds,
     open_weights,
     read_weights,
     weights_file,
 )
-from hub_modules.sources.tokenizer_texts import gpt2_texts
+from hub_modules.sources.files.tokenizer_texts import gpt2_texts
+from hub_modules.sources.layouts.bert import check_heads
+from hub_modules.sources.layouts.causal import (
+    MERGES_FILE,
+    byte_pair_files,
+    causal_shapes,
+    read_byte_pairs,
+    read_tokenizer_json,
+)
+from hub_modules.sources.layouts.names import Row, Table, expand, to_foreign
 
 # Of the merged kernel and bias each third is a weight of its own here.
 MERGED = "attn.c_attn."

@@ -14,20 +14,24 @@ import numpy as np
 from hub_modules.errors import ArtifactError
 from hub_modules.preprocess.bert import SPECIAL_TOKENS
 from hub_modules.sources import ModuleSource, gpt2, modern_bert, mpnet
-from hub_modules.sources.bert_layout import bert_config, bert_settings, bert_shapes
-from hub_modules.sources.folder import (
+from hub_modules.sources.files.folder import (
     SPECIAL_PIECES,
     read_json,
 )
-from hub_modules.sources.huggingface_files import (
+from hub_modules.sources.files.huggingface_files import (
     ACTIVATIONS,
     Beside,
     write_folder,
 )
-from hub_modules.sources.names import Row, Table, check, expand, to_foreign, to_ours
-from hub_modules.sources.safetensors_file import open_weights, weights_file
-from hub_modules.sources.tokenizer_files import read_tokenizer_files, word_piece_casing, word_pieces
-from hub_modules.sources.tokenizer_texts import word_piece_texts
+from hub_modules.sources.files.safetensors_file import open_weights, weights_file
+from hub_modules.sources.files.tokenizer_files import (
+    read_tokenizer_files,
+    word_piece_casing,
+    word_pieces,
+)
+from hub_modules.sources.files.tokenizer_texts import word_piece_texts
+from hub_modules.sources.layouts.bert import bert_config, bert_settings, bert_shapes
+from hub_modules.sources.layouts.names import Row, Table, check, expand, to_foreign, to_ours
 
 _SELF, _ATTENTION = "encoder.layer.{layer}.attention.self", "encoder.layer.{layer}.attention"
 

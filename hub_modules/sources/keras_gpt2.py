@@ -11,10 +11,10 @@ from pathlib import Path
 
 from hub_modules.errors import ArtifactError
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.bert_layout import check_heads
-from hub_modules.sources.causal_layout import MERGES_FILE, causal_shapes, read_byte_pairs
 from hub_modules.sources.keras_preset import class_config, read_weights, sizes
-from hub_modules.sources.names import Row, Table, expand
+from hub_modules.sources.layouts.bert import check_heads
+from hub_modules.sources.layouts.causal import MERGES_FILE, causal_shapes, read_byte_pairs
+from hub_modules.sources.layouts.names import Row, Table, expand
 
 _KERNEL_BIAS, _GAMMA_BETA = ("kernel", "bias"), ("gamma", "beta")
 

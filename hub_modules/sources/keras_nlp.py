@@ -14,8 +14,7 @@ from pathlib import Path
 
 from hub_modules.errors import ArtifactError
 from hub_modules.sources import ModuleSource, keras_gpt2
-from hub_modules.sources.bert_layout import bert_shapes, check_heads
-from hub_modules.sources.folder import (
+from hub_modules.sources.files.folder import (
     check_vocabulary,
     lower_casing,
     read_json,
@@ -23,7 +22,8 @@ from hub_modules.sources.folder import (
     setting,
 )
 from hub_modules.sources.keras_preset import class_config, read_weights, sizes
-from hub_modules.sources.names import Row, Table, check, expand, to_ours
+from hub_modules.sources.layouts.bert import bert_shapes, check_heads
+from hub_modules.sources.layouts.names import Row, Table, check, expand, to_ours
 
 BACKBONES = ("BertBackbone", "GPT2Backbone")
 KERNEL_BIAS, GAMMA_BETA = ("kernel", "bias"), ("gamma", "beta")

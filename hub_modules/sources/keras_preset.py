@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from hub_modules.errors import ArtifactError
-from hub_modules.sources.folder import read_json, setting
-from hub_modules.sources.hdf5 import open_strictly
-from hub_modules.sources.names import Row, check, to_ours
+from hub_modules.sources.files.folder import read_json, setting
+from hub_modules.sources.files.hdf5 import open_strictly
+from hub_modules.sources.layouts.names import Row, check, to_ours
 
 
 def class_config(path: Path, class_name: str) -> dict:

@@ -12,19 +12,23 @@ from hub_modules.errors import ArtifactError
 from hub_modules.manifest_schemas import ModernBertArguments
 from hub_modules.preprocess.bert import SPECIAL_TOKENS
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.causal_layout import by_id, merge_text
-from hub_modules.sources.folder import SPECIAL_PIECES, read_json, require_file, setting
-from hub_modules.sources.huggingface_files import ACTIVATIONS, Beside, write_folder
-from hub_modules.sources.modern_bert_layout import check_texts, modern_bert_shapes
-from hub_modules.sources.names import Row, Table, expand, to_foreign
-from hub_modules.sources.safetensors_file import (
+from hub_modules.sources.files.folder import SPECIAL_PIECES, read_json, require_file, setting
+from hub_modules.sources.files.huggingface_files import ACTIVATIONS, Beside, write_folder
+from hub_modules.sources.files.safetensors_file import (
     PARTS,
     joined_thirds,
     read_weights,
     weights_file,
 )
-from hub_modules.sources.tokenizer_files import added_tokens, read_tokenizer_files, refuse_others
-from hub_modules.sources.tokenizer_texts import byte_pair_texts
+from hub_modules.sources.files.tokenizer_files import (
+    added_tokens,
+    read_tokenizer_files,
+    refuse_others,
+)
+from hub_modules.sources.files.tokenizer_texts import byte_pair_texts
+from hub_modules.sources.layouts.causal import by_id, merge_text
+from hub_modules.sources.layouts.modern_bert import check_texts, modern_bert_shapes
+from hub_modules.sources.layouts.names import Row, Table, expand, to_foreign
 from hub_modules.storage.json_files import checked
 
 MODEL_TYPE = "modernbert"

@@ -10,17 +10,21 @@ from hub_modules.manifest_schemas import MPNetArguments
 from hub_modules.native.relative.mpnet import UNUSED_POSITIONS
 from hub_modules.preprocess.bert import MPNET_TOKENS
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.bert_layout import bert_config, bert_settings, bert_shapes
-from hub_modules.sources.folder import read_json, setting
-from hub_modules.sources.huggingface_files import (
+from hub_modules.sources.files.folder import read_json, setting
+from hub_modules.sources.files.huggingface_files import (
     ACTIVATIONS,
     Beside,
     write_folder,
 )
-from hub_modules.sources.names import Row, Table, expand, to_foreign
-from hub_modules.sources.safetensors_file import read_weights, weights_file
-from hub_modules.sources.tokenizer_files import read_tokenizer_files, word_piece_casing, word_pieces
-from hub_modules.sources.tokenizer_texts import word_piece_texts
+from hub_modules.sources.files.safetensors_file import read_weights, weights_file
+from hub_modules.sources.files.tokenizer_files import (
+    read_tokenizer_files,
+    word_piece_casing,
+    word_pieces,
+)
+from hub_modules.sources.files.tokenizer_texts import word_piece_texts
+from hub_modules.sources.layouts.bert import bert_config, bert_settings, bert_shapes
+from hub_modules.sources.layouts.names import Row, Table, expand, to_foreign
 from hub_modules.storage.json_files import checked
 
 MODEL_TYPE = "mpnet"

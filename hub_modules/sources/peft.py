@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hub_modules.native.added.settings import Lora
-from hub_modules.sources.huggingface_files import Beside, as_json, write_files
-from hub_modules.sources.names import Row
-from hub_modules.sources.safetensors_file import PARTS
+from hub_modules.sources.files.huggingface_files import Beside, as_json, write_files
+from hub_modules.sources.files.safetensors_file import PARTS
+from hub_modules.sources.layouts.names import Row
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 

@@ -14,9 +14,9 @@ import tensorflow as tf
 
 from hub_modules.errors import ArtifactError
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.bert_layout import bert_shapes
-from hub_modules.sources.folder import lower_casing, read_vocabulary
-from hub_modules.sources.names import Row, Table, expand, to_ours
+from hub_modules.sources.files.folder import lower_casing, read_vocabulary
+from hub_modules.sources.layouts.bert import bert_shapes
+from hub_modules.sources.layouts.names import Row, Table, expand, to_ours
 from hub_modules.storage.tf_checkpoint import keys_by_full_name, open_checkpoint
 
 _LAYER = "transformer/layer_{layer}"

@@ -17,8 +17,8 @@ import numpy as np
 from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.sources import ModuleSource
 from hub_modules.sources.bilm_tf import CHARACTER_ROWS, RUN_TIME_CHARACTERS, rows_of
-from hub_modules.sources.layer_mix import LayerMix, layer_mix
-from hub_modules.sources.names import Row, Shape, Table, check, to_ours
+from hub_modules.sources.layouts.layer_mix import LayerMix, layer_mix
+from hub_modules.sources.layouts.names import Row, Shape, Table, check, to_ours
 from hub_modules.storage.tf_checkpoint import open_checkpoint
 
 # bilm-tf stores the highway's gate as "carry".

@@ -22,7 +22,7 @@ from hub_modules.sources import (
     huggingface,
     keras_nlp,
 )
-from hub_modules.sources.bert_layout import bert_shapes
+from hub_modules.sources.layouts.bert import bert_shapes
 from tf_adapt.errors import ArtifactError, TfAdaptError
 
 RECORDED = Path(__file__).parents[1] / "parity" / "recorded"

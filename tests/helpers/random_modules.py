@@ -17,7 +17,7 @@ from hub_modules.native.relative.modern_bert import ModernBertEncoder
 from hub_modules.native.relative.mpnet import MPNetEncoder
 from hub_modules.preprocess.byte_pairs import byte_signs
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.causal_layout import write_own_byte_pairs
+from hub_modules.sources.layouts.causal import write_own_byte_pairs
 
 _ENCODERS = {
     "bert": BertEncoder,

@@ -13,9 +13,9 @@ import pytest
 from hub_modules.native.causal import CausalEncoder
 from hub_modules.preprocess import CausalPreprocessor
 from hub_modules.sources import keras_gpt2, keras_nlp
-from hub_modules.sources.hdf5 import open_strictly
+from hub_modules.sources.files.hdf5 import open_strictly
 from hub_modules.sources.keras_preset import plain_name
-from hub_modules.sources.names import to_foreign
+from hub_modules.sources.layouts.names import to_foreign
 from tf_adapt.errors import ArtifactError
 
 RECORDED = Path(__file__).parent / "recorded" / "keras_hub_gpt2"

@@ -11,7 +11,7 @@ import pytest
 
 from hub_modules.native.bert import BertEncoder
 from hub_modules.sources import keras_nlp
-from hub_modules.sources.names import to_foreign
+from hub_modules.sources.layouts.names import to_foreign
 
 RECORDED = Path(__file__).parent / "recorded" / "keras_hub"
 INPUTS = {

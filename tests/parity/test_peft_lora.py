@@ -12,7 +12,7 @@ from hub_modules.native.added.lora import merged
 from hub_modules.native.added.settings import Lora
 from hub_modules.native.bert import BertEncoder
 from hub_modules.sources.huggingface import table_rows
-from hub_modules.sources.names import to_ours
+from hub_modules.sources.layouts.names import to_ours
 
 FOLDER = Path(__file__).parent / "recorded" / "peft"
 CONFIG = {

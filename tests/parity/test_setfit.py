@@ -11,7 +11,7 @@ import tensorflow as tf
 
 import tf_adapt as ta
 from hub_modules.sources import huggingface
-from hub_modules.sources.names import to_foreign
+from hub_modules.sources.layouts.names import to_foreign
 from tf_adapt.data.batches import prepare
 from tf_adapt.models.contrastive.contrasts import OF_LABELS, OF_SCORES, cosines
 

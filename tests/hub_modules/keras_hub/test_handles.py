@@ -179,7 +179,7 @@ def test_what_to_install(missing, tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "hub_modules.keras_hub.huggingface", raising=False)
     monkeypatch.delattr("hub_modules.keras_hub.huggingface", raising=False)
     # It is imported anew, as in a process in which it was never there.
-    monkeypatch.delitem(sys.modules, "hub_modules.sources.safetensors_file", raising=False)
+    monkeypatch.delitem(sys.modules, "hub_modules.sources.files.safetensors_file", raising=False)
     monkeypatch.delitem(sys.modules, missing, raising=False)
     monkeypatch.setattr(builtins, "__import__", without)
     monkeypatch.setattr("importlib.import_module", lambda name: without(name))

@@ -10,7 +10,7 @@ from hub_modules.load import load_module, module_text_settings
 from hub_modules.native.added.settings import BottleneckAdapters
 from hub_modules.native.elmo import ElmoEncoder
 from hub_modules.sources import tf1_elmo
-from hub_modules.sources.layer_mix import LayerMix
+from hub_modules.sources.layouts.layer_mix import LayerMix
 from tf_adapt.errors import ArtifactError, ConfigError
 
 TEXTS = ["The cat sat on the mat .", "Yes", "na\u00efve \u5bff\u53f8 " + "long" * 20]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.bert_layout import bert_shapes
 from hub_modules.sources.bilm_tf import elmo_shapes
+from hub_modules.sources.layouts.bert import bert_shapes
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "##b"]
 

@@ -7,7 +7,7 @@ import pytest
 
 from hub_modules.native.elmo import ElmoEncoder
 from hub_modules.sources import bilm_tf
-from hub_modules.sources.names import to_foreign
+from hub_modules.sources.layouts.names import to_foreign
 from tf_adapt.errors import ArtifactError
 
 

@@ -21,7 +21,7 @@ from hub_modules.preprocess.bert import SPECIAL_TOKENS
 from hub_modules.preprocess.byte_pairs import byte_signs
 from hub_modules.sentence_transformers import SentenceSettings, read_settings, settings_texts
 from hub_modules.sources import huggingface
-from hub_modules.sources.tokenizer_texts import byte_pair_texts
+from hub_modules.sources.files.tokenizer_texts import byte_pair_texts
 from tf_adapt.commands.main import cli
 from tf_adapt.errors import ConfigError
 from tf_adapt.training.finished.module_export import encoder_source, export_huggingface

@@ -8,7 +8,7 @@ import pytest
 
 from hub_modules.native.bert import BertEncoder
 from hub_modules.sources import keras_nlp
-from hub_modules.sources.names import to_foreign
+from hub_modules.sources.layouts.names import to_foreign
 from tf_adapt.errors import ArtifactError
 
 RECORDED = Path(__file__).parents[2] / "parity" / "recorded" / "keras_hub" / "preset"

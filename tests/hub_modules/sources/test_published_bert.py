@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from hub_modules.sources import published_bert
-from hub_modules.sources.names import to_foreign
+from hub_modules.sources.layouts.names import to_foreign
 from tf_adapt.errors import ArtifactError
 
 

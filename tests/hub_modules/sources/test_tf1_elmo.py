@@ -11,7 +11,7 @@ from random_modules import tf1_elmo_arrays, write_tf1_module
 from hub_modules.native.elmo import ElmoEncoder
 from hub_modules.preprocess import ElmoPreprocessor
 from hub_modules.sources import bilm_tf, published_bert, tf1_elmo
-from hub_modules.sources.layer_mix import LayerMix
+from hub_modules.sources.layouts.layer_mix import LayerMix
 from tf_adapt.errors import ArtifactError, ConfigError
 
 CELL = "bilm/RNN_1/RNN/MultiRNNCell/Cell1/rnn/lstm_cell"

@@ -8,7 +8,7 @@ from hub_modules.keras_hub.huggingface import table_rows
 from hub_modules.native.added.lora import with_low_rank
 from hub_modules.native.added.settings import Lora
 from hub_modules.sources import huggingface, peft
-from hub_modules.sources.names import Row
+from hub_modules.sources.layouts.names import Row
 from hub_modules.storage.model_hubs import HUGGINGFACE
 from tf_adapt.encoder.adapter_files import check_rest_is_the_modules
 from tf_adapt.encoder.hub_encoder import HubEncoder

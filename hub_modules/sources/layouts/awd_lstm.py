@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hub_modules.errors import ArtifactError
 from hub_modules.preprocess.lstm_words import PADDING, PADDING_WORD, UNKNOWN, UNKNOWN_WORD
-from hub_modules.sources.folder import read_text
+from hub_modules.sources.files.folder import read_text
 
 LARGEST_VOCABULARY = 64 * 2**20
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError
-from hub_modules.sources.folder import setting
+from hub_modules.sources.files.folder import setting
 
 
 def bert_config(settings: dict, activations: dict[str, str], where: Path) -> dict:

@@ -5,14 +5,14 @@ from pathlib import Path
 
 from hub_modules.errors import ArtifactError
 from hub_modules.sources import ModuleSource
-from hub_modules.sources.causal_layout import (
+from hub_modules.sources.files.folder import SPECIAL_PIECES, read_text
+from hub_modules.sources.layouts.causal import (
     MERGES_FILE,
     VOCABULARY_FILE,
     check_byte_pairs,
     merge_lines,
     write_own_byte_pairs,
 )
-from hub_modules.sources.folder import SPECIAL_PIECES, read_text
 from hub_modules.storage.json_files import Schema, read_json
 
 ADDED_FILE = "added_tokens.json"

@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 
 from hub_modules.errors import ArtifactError
-from hub_modules.sources.folder import require_file
+from hub_modules.sources.files.folder import require_file
 
 # Trained weights hardly compress: a declared size far beyond the stored one is a decompression
 # bomb.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hub_modules.errors import ArtifactError
-from hub_modules.sources.folder import (
+from hub_modules.sources.files.folder import (
     SPECIAL_PIECES,
     check_vocabulary,
     lower_casing,

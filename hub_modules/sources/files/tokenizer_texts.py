@@ -4,7 +4,7 @@ the library `tokenizers` reads, and what transformers has beside it."""
 from collections.abc import Mapping
 
 from hub_modules.preprocess.byte_pairs import byte_signs
-from hub_modules.sources.huggingface_files import as_json
+from hub_modules.sources.files.huggingface_files import as_json
 
 _PLAIN = {"single_word": False, "lstrip": False, "rstrip": False}
 

@@ -9,7 +9,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from hub_modules.errors import ArtifactError
-from hub_modules.sources.names import Row, Shape, check, to_ours
+from hub_modules.sources.layouts.names import Row, Shape, check, to_ours
 
 # Thirds of a weight that is stored merged: `….weight[key]` in a table.
 PARTS = ("query", "key", "value")

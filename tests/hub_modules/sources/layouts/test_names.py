@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hub_modules.sources.names import STEPS, Row, check, expand, to_foreign, to_ours
+from hub_modules.sources.layouts.names import STEPS, Row, check, expand, to_foreign, to_ours
 from tf_adapt.errors import ArtifactError
 
 

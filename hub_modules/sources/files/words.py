@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hub_modules.errors import ArtifactError
-from hub_modules.sources.folder import read_text
+from hub_modules.sources.files.folder import read_text
 
 BEGIN, END, UNKNOWN = "<S>", "</S>", "<UNK>"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from hub_modules.errors import ArtifactError
 from hub_modules.preprocess.byte_pairs import byte_signs
 from hub_modules.preprocess.causal import END
-from hub_modules.sources.folder import read_json, read_text, setting
+from hub_modules.sources.files.folder import read_json, read_text, setting
 
 VOCABULARY_FILE, MERGES_FILE = "vocab.txt", "merges.txt"
 _REMEDY = "use the vocabulary and the merges that belong to the weights, unchanged"

@@ -1,6 +1,6 @@
 import pytest
 
-from hub_modules.sources.folder import (
+from hub_modules.sources.files.folder import (
     lower_casing,
     read_json,
     read_vocabulary,

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from hub_modules.errors import ArtifactError
-from hub_modules.sources.folder import require_file
+from hub_modules.sources.files.folder import require_file
 from hub_modules.storage.arrays import declared
 
 

@@ -1,0 +1,1 @@
+"""The files that foreign formats are made of: read strictly, nothing larger than stored."""
