@@ -44,6 +44,8 @@ PARTS = {
 EQUIVALENT = {
     "tf_adapt/statistics/slices.py _p_of_equal: variance < ROUNDING ** 2 → "
     "variance <= ROUNDING ** 2": "no variance is this very number",
+    "tf_adapt/statistics/slices.py _variance: spread > 0 → spread >= 0": "without spread the "
+    "variance is 0, and its degrees of freedom are not read",
     "tf_adapt/adaptation/schedules.py SlantedTriangular._at: 1e-09 → 1.000000001": "a fall of less "
     "than one step is over at the next whole one",
     "tf_adapt/encoder/feature_arrays.py features_from: True → False": "both lists have the same "

@@ -106,6 +106,18 @@ def test_a_larger_design_with_folds_has_folds():
     assert power(0.02, Design(10, 2, int(0.9 * items)), scatter) < 0.8
 
 
+def test_four_repeats_of_folds_where_two_do_not_suffice_with_any_number_of_items():
+    random = np.random.default_rng(8)
+    a, b = (of_folds(random, np.zeros(800), 0.02, 1 / 18, 2, 5) for _ in range(2))
+    scatter = scatter_of(a, b)
+    assert (
+        items_needed(0.04, 2, scatter, folds=5) is items_needed(0.04, 4, scatter, folds=5) is None
+    )
+    assert larger_design(a, b, 0.04) is None
+    gain = next(points / 1000 for points in range(40, 100) if larger_design(a, b, points / 1000))
+    assert larger_design(a, b, gain) == [4, items_needed(gain, 4, scatter, folds=5)]
+
+
 def test_it_grows_with_each_part_of_a_design():
     assert power(0.05, seeds_on(2, 500)) == power(0.05, seeds_on(5, 19)) == 0
     chances = [

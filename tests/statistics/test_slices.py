@@ -163,6 +163,13 @@ def test_all_wrong_against_all_right_has_a_pooled_variance():
     assert equal.p == 1
 
 
+def test_rounding_is_no_difference():
+    gold = np.random.default_rng(0).random((20, 60))
+    for row in gold:
+        runs = [item_statistics("pearson", 3 * row + shift, row, None) for shift in (1, 0.3, 0.7)]
+        assert slice_score("pearson", np.stack(runs), ALONE < 30, ALONE).p == 1
+
+
 def test_holm_over_the_slices_that_were_tested():
     # Written out: 3 · 0.01, 2 · 0.02, max(0.04, 0.04).
     ps = [0.02, None, 0.01, 0.04]

@@ -164,6 +164,10 @@ def test_one_item_decides_nothing():
     assert not enough_items(mean_cell([[1], [1]]), mean_cell([[0], [0]]))
 
 
+def test_two_items_without_scatter_are_enough():
+    assert enough_items(mean_cell([[1, 1], [1, 1]]), mean_cell([[0, 0], [0, 0]]))
+
+
 def test_a_seed_without_a_score_counts_as_zero():
     random = np.random.default_rng(8)
     gold = random.normal(size=40)

@@ -14,7 +14,10 @@ from tf_adapt.data.labels import scheme_tags
 from tf_adapt.tasks.class_metrics import BalancedAccuracy, MacroF1, MatthewsCorrelation
 from tf_adapt.tasks.metrics import (
     LabelSetF1,
+    LogProbability,
     PearsonCorrelation,
+    Perplexity,
+    ReplyPerplexity,
     WordAccuracy,
 )
 from tf_adapt.tasks.span_f1 import SpanF1
@@ -327,3 +330,17 @@ def test_f1_of_label_sets_is_zero_where_there_is_nothing_and_weighs_examples(ave
     assert float(weighted.result()) == float(repeated.result())
     with pytest.raises(ValueError, match="average: expected micro or macro, got 'mean'"):
         LabelSetF1("mean", 2)
+
+
+def test_perplexity_is_of_the_real_targets():
+    assert np.isnan(Perplexity().result())
+    # −1: no target; 0: a target of probability 1.
+    batches = [([0, 0], [[np.log(8), -1.0], [0.0, 0.0]]), ([0], [[np.log(2), -1.0]])]
+    assert score(Perplexity(), batches) == pytest.approx(2)
+
+
+def test_replies_are_scored_by_their_tokens_and_by_their_words():
+    # Sum of −log p and number of tokens of each reply; its words are the target.
+    batches = [([2, 1], [[np.log(16), 3.0], [0.0, 1.0]]), ([1], [[np.log(16), 4.0]])]
+    assert score(ReplyPerplexity(), batches) == pytest.approx(2)
+    assert score(LogProbability(), batches) == pytest.approx(-np.log(4))
