@@ -3,9 +3,9 @@
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
-import tensorflow as tf
 
 from tf_adapt.analysis import information, probes
 from tf_adapt.analysis.kinds import KINDS
@@ -13,13 +13,27 @@ from tf_adapt.analysis.progress import shown
 from tf_adapt.analysis.sources import Source, encoders, read_source, source_data
 from tf_adapt.analysis.states import layer_numbers, pooled_states
 from tf_adapt.data.packing.prepare import prepare
+from tf_adapt.data.packing.prepared import PreparedData
 from tf_adapt.data.splits.fingerprints import fingerprint
+from tf_adapt.data.splits.groups import inseparable
 from tf_adapt.data.splits.read_splits import Splits
 from tf_adapt.tasks.task import Task
 
-Targets = dict[str, np.ndarray]
 States = dict[str, np.ndarray]  # by split, `[layers, examples, width]`
 MEAN = "mean"  # in place of a layer's number
+
+
+@dataclass(frozen=True)
+class Items:
+    """The texts, pairs or words of a split.
+
+    Attributes:
+        targets: `[items]`, class ids or numbers.
+        groups: `[items] int64`; items of one are not independent (`inseparable`).
+    """
+
+    targets: np.ndarray
+    groups: np.ndarray
 
 
 def probe_layers(
@@ -47,16 +61,16 @@ def probe_layers(
             `probes.probe`.
     """
 
-    def about(task: Task, targets: Targets) -> dict:
+    def about(task: Task, items: dict[str, Items]) -> dict:
         metric = KINDS[task.kind].metric(task)
-        probes.check_targets(targets["train"], metric, "train")
-        constant = probes.constant_score(targets["train"], targets["dev"], metric)
-        return {"metric": metric, "constant": constant}
+        train, dev = items["train"].targets, items["dev"].targets
+        probes.check_targets(train, metric, "train")
+        return {"metric": metric, "constant": probes.constant_score(train, dev, metric)}
 
-    def measure(task: Task, states: States, targets: Targets, layer: int) -> dict:
+    def measure(task: Task, states: States, items: dict[str, Items], layer: int) -> dict:
         train, dev = states["train"][layer], states["dev"][layer]
         metric = KINDS[task.kind].metric(task)
-        return probes.probe(train, targets["train"], dev, targets["dev"], metric)
+        return probes.probe(train, items["train"].targets, dev, items["dev"].targets, metric)
 
     read = [read_source(name, overrides) for name in sources]
     return panels("probes", read, ("train", "dev"), about, measure, pooling, word_pieces)
@@ -76,16 +90,17 @@ def inform_layers(
     """
     drawn: dict[tuple, list[float]] = {}
 
-    def about(task: Task, targets: Targets) -> dict:
-        information.check_targets(targets["dev"], "dev")
+    def about(task: Task, items: dict[str, Items]) -> dict:
+        information.check_targets(items["dev"].targets, "dev")
         drawn.clear()
-        return {"entropy": KINDS[task.kind].entropy(targets["dev"])}
+        return {"entropy": KINDS[task.kind].entropy(items["dev"].targets)}
 
-    def measure(task: Task, states: States, targets: Targets, layer: int) -> dict:
-        measured = information.layer_information(states["dev"][layer], targets["dev"])
+    def measure(task: Task, states: States, items: dict[str, Items], layer: int) -> dict:
+        targets = items["dev"].targets
+        measured = information.layer_information(states["dev"][layer], targets)
         width = states["dev"].shape[-1]
         if width not in drawn:
-            drawn[width] = information.random_representations(width, targets["dev"])
+            drawn[width] = information.random_representations(width, targets)
         return measured | {"random_representations": drawn[width]}
 
     read = [read_source(name, overrides) for name in sources]
@@ -96,8 +111,8 @@ def panels(
     analysis: str,
     sources: list[Source],
     names: tuple[str, ...],
-    about: Callable[[Task, Targets], dict],
-    measure: Callable[[Task, States, Targets, int], dict],
+    about: Callable[[Task, dict[str, Items]], dict],
+    measure: Callable[[Task, States, dict[str, Items], int], dict],
     pooling: str | None = None,
     word_pieces: str | None = None,
     with_mean: bool = False,
@@ -106,8 +121,8 @@ def panels(
 
     Args:
         names: the splits that are encoded.
-        about: task, targets → what the panel says beside its series.
-        measure: task, states, targets, the layer's place → what is said of a layer.
+        about: task, items → what the panel says beside its series.
+        measure: task, states, items, the layer's place → what is said of a layer.
         with_mean: measures the mean of the layers too, which is called `mean`.
     """
     by_data: dict[tuple, dict] = {}
@@ -126,8 +141,8 @@ def panels(
                 for name in names
             }
             vectors = row.vectors(encoder, pooling, word_pieces)
-            targets = {name: _targets(prepared[name].targets) for name in names}
-            panel |= about(task, targets) | vectors
+            items = {name: items_of(splits.examples[name], prepared[name]) for name in names}
+            panel |= about(task, items) | vectors
             panel["truncated"] = {name: prepared[name].truncated for name in names}
             states = {
                 name: pooled_states(
@@ -137,20 +152,25 @@ def panels(
             }
             numbers = layer_numbers(encoder)
             rows = [
-                {"layer": numbers[layer], **measure(task, states, targets, layer)}
+                {"layer": numbers[layer], **measure(task, states, items, layer)}
                 for layer in shown(range(len(numbers)), f"{splits.name} layers")
             ]
             if with_mean:
                 mean = {name: layers.mean(axis=0)[None] for name, layers in states.items()}
-                rows.append({"layer": MEAN, **measure(task, mean, targets, 0)})
+                rows.append({"layer": MEAN, **measure(task, mean, items, 0)})
             # Of a panel with several families the last encoder's are those of the panel.
             panel["series"].append(what | vectors | {"layers": rows})
     return labelled(list(by_data.values()))
 
 
-def _targets(targets: tf.Tensor | tf.RaggedTensor) -> np.ndarray:
-    """Of every item; for tagging the words of all sentences in order."""
-    return (targets.values if isinstance(targets, tf.RaggedTensor) else targets).numpy()
+def items_of(examples: list, prepared: PreparedData) -> Items:
+    """The items of a split; for tagging the words of all sentences in order, of which those of one
+    sentence are of one group."""
+    groups = inseparable(examples)
+    if prepared.sentence_splits is None:
+        return Items(prepared.targets.numpy(), groups)
+    words = np.repeat(groups, np.diff(prepared.sentence_splits))
+    return Items(prepared.targets.values.numpy(), words)
 
 
 def _panel(splits: Splits, names: tuple[str, ...]) -> dict:

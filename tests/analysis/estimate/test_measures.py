@@ -88,8 +88,9 @@ def test_states_that_tell_the_targets_are_ahead_of_noise(classes):
     telling = noise + 3 * np.eye(20)[targets] if classes else noise + targets[:, None]
     for measure in (measures.log_me, measures.h_score, measures.trans_rate):
         assert measure(telling, targets, classes) > measure(noise, targets, classes)
+    parts = measures.folds(targets, np.arange(120), classes)
     for answers in (measures.linear_probe, measures.nearest_neighbours):
-        found = [answers(of, targets, classes) for of in (telling, noise)]
+        found = [answers(of, targets, classes, parts) for of in (telling, noise)]
         scores = [
             np.mean(one == targets) if classes else np.corrcoef(one, targets)[0, 1] for one in found
         ]
@@ -99,6 +100,37 @@ def test_states_that_tell_the_targets_are_ahead_of_noise(classes):
 def test_a_rare_label_gives_no_warning_of_scikit_learn(recwarn):
     targets = np.array([0] * 10 + [1] * 10 + [2])
     features = np.random.default_rng(0).normal(size=(21, 3))
-    for answers in (measures.linear_probe, measures.nearest_neighbours):
-        assert answers(features, targets, True).shape == (21,)
+    for groups in (np.arange(21), np.arange(21) // 2):
+        parts = measures.folds(targets, groups, True)
+        for answers in (measures.linear_probe, measures.nearest_neighbours):
+            assert answers(features, targets, True, parts).shape == (21,)
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_no_example_of_a_querys_group_answers_for_it(classes):
+    """Groups of ten equal points, two by two: beside each lie those of the other target."""
+    groups = np.repeat(np.arange(20), 10)
+    features = (10.0 * (groups // 2) + groups % 2)[:, None]
+    targets = groups % 2 if classes else groups % 2 + groups / 1000
+    alone, together = (
+        measures.folds(targets, of, classes) for of in (np.arange(len(groups)), groups)
+    )
+    assert not any(set(groups[own]) & set(groups[others]) for others, own in together)
+    right = measures.nearest_neighbours(features, targets, classes, alone)
+    assert np.abs(right - targets).max() < 0.5
+    wrong = measures.nearest_neighbours(features, targets, classes, together)
+    has_other = np.zeros(len(groups), bool)  # the other group is not in the same fold
+    for others, own in together:
+        has_other[own] = np.isin(groups[own] ^ 1, groups[others])
+    assert has_other.mean() > 0.5
+    assert np.abs(wrong - targets)[has_other].min() > 0.5
+
+
+def test_a_fold_that_leaves_fewer_than_five_takes_those():
+    groups = np.array([0] * 16 + [1, 2, 3, 4])
+    targets = np.arange(20) % 2
+    parts = measures.folds(targets, groups, True)
+    assert min(len(others) for others, _ in parts) == 4
+    features = np.random.default_rng(0).normal(size=(20, 3))
+    assert measures.nearest_neighbours(features, targets, True, parts).shape == (20,)

@@ -4,9 +4,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tf_adapt.analysis.estimate import measures, predicting
 from tf_adapt.analysis.kinds import KINDS
-from tf_adapt.analysis.layers import States, Targets, panels
+from tf_adapt.analysis.layers import Items, States, panels
 from tf_adapt.analysis.mutual_information import edge
 from tf_adapt.analysis.probes import check_targets, constant_score, score
 from tf_adapt.analysis.sources import Source, checked_data_keys, read_source
@@ -15,6 +17,7 @@ from tf_adapt.comparison.kept.estimate import configs_of, keep_estimate
 from tf_adapt.comparison.plan.settings import is_comparison, load_comparison
 from tf_adapt.comparison.record import has_record
 from tf_adapt.config.sections import Config
+from tf_adapt.errors import DataError
 from tf_adapt.printing.words import metric_name
 from tf_adapt.printing.words import score as score_in_words
 from tf_adapt.report.estimate.measures import MEASURES, Estimate, LayerEstimate
@@ -105,23 +108,42 @@ def _metric(task: Task) -> str:
     return metric if metric in SCORES else "accuracy"
 
 
-def _about(task: Task, targets: Targets) -> dict[str, Any]:
+def _about(task: Task, items: dict[str, Items]) -> dict[str, Any]:
     metric = _metric(task)
-    check_targets(targets["train"], metric, "train")
+    train = items["train"]
+    check_targets(train.targets, metric, "train")
+    check_groups(train.groups, "train")
     return {
         "metric": metric,
         "compared_by": task.metric,
-        "constant": constant_score(targets["train"], targets["train"], metric),
+        "constant": constant_score(train.targets, train.targets, metric),
     }
 
 
-def _measured(task: Task, states: States, targets: Targets, layer: int) -> dict[str, float]:
-    features, labels = states["train"][layer], targets["train"]
+def check_groups(groups: np.ndarray, what: str) -> None:
+    """Checks that folds can be cut that share no group.
+
+    Raises:
+        DataError: fewer than five groups.
+    """
+    count = len(np.unique(groups))
+    if count < measures.FOLDS:
+        raise DataError(
+            f"{what}: expected at least {measures.FOLDS} groups that share no text, for as many "
+            f"folds (examples of one group, or sentences of one document, are in one fold), got "
+            f"{count}; add examples of others"
+        )
+
+
+def _measured(task: Task, states: States, items: dict[str, Items], layer: int) -> dict[str, float]:
+    features, labels = states["train"][layer], items["train"].targets
     metric = _metric(task)
-    given = features, labels, metric != CORRELATION
+    classes = metric != CORRELATION
+    given = features, labels, classes
+    parts = measures.folds(labels, items["train"].groups, classes)
     return {
-        "probe": score(labels, measures.linear_probe(*given), metric),
-        "neighbours": score(labels, measures.nearest_neighbours(*given), metric),
+        "probe": score(labels, measures.linear_probe(*given, parts), metric),
+        "neighbours": score(labels, measures.nearest_neighbours(*given, parts), metric),
         "log_me": measures.log_me(*given),
         "h_score": measures.h_score(*given),
         "trans_rate": measures.trans_rate(*given),

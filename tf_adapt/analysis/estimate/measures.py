@@ -13,6 +13,7 @@ NEIGHBOURS = 5
 FOLDS = 5
 PENALTIES = tuple(10.0**power for power in range(-2, 6))
 DISTORTION = 1e-4  # of TransRate
+Folds = list[tuple[np.ndarray, np.ndarray]]
 _STEPS, _CLOSE, _LARGEST, _SEED = 1000, 1e-12, 1e12, 0
 
 
@@ -78,37 +79,69 @@ def coding_rate(features: np.ndarray) -> float:
     return float(np.log1p(sigma**2 / (len(features) * DISTORTION)).sum() / 2)
 
 
-def linear_probe(features: np.ndarray, targets: np.ndarray, classes: bool) -> np.ndarray:
+def linear_probe(
+    features: np.ndarray, targets: np.ndarray, classes: bool, parts: Folds
+) -> np.ndarray:
     """The answers of a ridge regression on standardised features (of classes on ±1), each by a
-    model of the other four folds, whose penalty has the least leave-one-out error of its own:
-    everything in closed form."""
+    model of the other folds, whose penalty has the least leave-one-out error of its own: everything
+    in closed form.
+
+    Shapes: → `[examples]`.
+
+    Args:
+        parts: `folds` of the same targets.
+    """
     from sklearn.linear_model import RidgeClassifierCV, RidgeCV
 
     model = RidgeClassifierCV(PENALTIES) if classes else RidgeCV(PENALTIES)
-    return _out_of_fold(model, features, targets, classes)
+    return _out_of_fold(model, features, targets, parts)
 
 
-def nearest_neighbours(features: np.ndarray, targets: np.ndarray, classes: bool) -> np.ndarray:
-    """The answers of the five nearest examples of the other folds, of standardised features."""
+def nearest_neighbours(
+    features: np.ndarray, targets: np.ndarray, classes: bool, parts: Folds
+) -> np.ndarray:
+    """The answers of the five nearest examples of the other folds, of standardised features; as
+    `linear_probe`."""
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
     model = KNeighborsClassifier if classes else KNeighborsRegressor
-    return _out_of_fold(model(NEIGHBOURS), features, targets, classes)
+    # A fold that holds a large group may leave fewer.
+    count = min(NEIGHBOURS, *(len(others) for others, _ in parts))
+    return _out_of_fold(model(count), features, targets, parts)
 
 
-def _out_of_fold(model, features: np.ndarray, targets: np.ndarray, classes: bool) -> np.ndarray:
-    from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
+def folds(targets: np.ndarray, groups: np.ndarray, classes: bool) -> Folds:
+    """The places of each fold's others and its own, with about as many examples of each class in
+    every fold.
+
+    No two folds share a group: else its examples would answer for each other.
+
+    Args:
+        groups: of each example, `FOLDS` of them or more.
+    """
+    from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+
+    if len(np.unique(groups)) == len(groups):
+        by_example = StratifiedKFold if classes else KFold
+        cut = by_example(FOLDS, shuffle=True, random_state=_SEED).split(targets, targets)
+    else:
+        by_group = StratifiedGroupKFold if classes else GroupKFold
+        cut = by_group(FOLDS).split(targets, targets, groups)
+    with warnings.catch_warnings():
+        # Some folds lack the examples of a rare label.
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        return list(cut)
+
+
+def _out_of_fold(model, features: np.ndarray, targets: np.ndarray, parts: Folds) -> np.ndarray:
+    from sklearn.model_selection import cross_val_predict
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
     from threadpoolctl import threadpool_limits
 
-    cut = StratifiedKFold if classes else KFold
-    folds = cut(FOLDS, shuffle=True, random_state=_SEED)
-    with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
-        # Some folds lack the examples of a rare label.
-        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+    with threadpool_limits(1, user_api="blas"):
         pipeline = make_pipeline(StandardScaler(), model)
-        return cross_val_predict(pipeline, np.asarray(features, np.float64), targets, cv=folds)
+        return cross_val_predict(pipeline, np.asarray(features, np.float64), targets, cv=parts)
 
 
 def _classes(targets: np.ndarray, classes: bool) -> np.ndarray:
