@@ -70,8 +70,20 @@ def test_the_files(folders, tmp_path):
 
 
 def test_wrong_folders(folders, tmp_path):
-    with pytest.raises(ArtifactError, match="report.json"):
-        read_effects([tmp_path])
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    (begun / "comparison.json").touch()
+    of_folders = {
+        tmp_path / "none": "nothing of that name; give the folder that `tf-adapt compare`",
+        begun / "comparison.json": "a file; give the folder",
+        tmp_path: "one without report.json; give the folder",
+        begun: "one that is not; wait until it ends, or give its command again, which goes on",
+    }
+    for folder, got in of_folders.items():
+        with pytest.raises(ArtifactError) as error:
+            read_effects([folder])
+        expected = f"{folder}: expected the folder of a finished comparison, got {got}"
+        assert str(error.value).startswith(expected)
     with pytest.raises(ArtifactError, match="on SST-2 was read from .*; expected one comparison"):
         read_effects([folders[0], shutil.copytree(folders[0], tmp_path / "copy")])
     old = written(tmp_path / "old", "trec", 0.1, error=None)

@@ -92,6 +92,13 @@ def test_examples_of_one_group_do_not_answer_for_each_other(tiny_bert, tmp_path)
     assert min(best[0]) > 0.8 > 0.75 > max(best[1])
 
 
+def test_a_folder_that_is_no_comparison_gives_a_message(tmp_path):
+    result = CliRunner().invoke(cli, ["estimate", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "expected a config, or the folder that `tf-adapt compare` has" in result.output
+    assert "got a folder without comparison.json; give one of these" in result.output
+
+
 def test_words_of_one_sentence_or_document_are_one_group():
     def sentences(*documents):
         return [

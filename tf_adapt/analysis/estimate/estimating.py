@@ -15,9 +15,9 @@ from tf_adapt.analysis.sources import Source, checked_data_keys, read_source
 from tf_adapt.comparison.advice.published import published
 from tf_adapt.comparison.kept.estimate import configs_of, keep_estimate
 from tf_adapt.comparison.plan.settings import is_comparison, load_comparison
-from tf_adapt.comparison.record import has_record
+from tf_adapt.comparison.record import RECORD, has_record
 from tf_adapt.config.sections import Config
-from tf_adapt.errors import DataError
+from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.printing.words import metric_name
 from tf_adapt.printing.words import score as score_in_words
 from tf_adapt.report.estimate.measures import MEASURES, Estimate, LayerEstimate
@@ -85,6 +85,11 @@ def _sources(config: str, overrides: tuple[str, ...]) -> list[Source]:
     if has_record(config):
         configs = configs_of(Path(config).absolute(), checked_data_keys(config, overrides))
         return [Source(one, None) for one in _by_encoder(configs)]
+    if Path(config).is_dir():
+        raise ConfigError(
+            f"{config}: expected a config, or the folder that `tf-adapt compare` has as --out, got "
+            f"a folder without {RECORD}; give one of these"
+        )
     if not is_comparison(config):
         return [read_source(config, overrides)]
     comparison = load_comparison(config, overrides)

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from hub_modules.storage.json_files import read_bytes
 from tf_adapt.errors import ArtifactError
 from tf_adapt.report.content import FORMAT, Content
+from tf_adapt.runs.exports_in import COMPARISON
 
 
 def read_content(folder: Path) -> Content:
@@ -19,6 +20,10 @@ def read_content(folder: Path) -> Content:
         ArtifactError: there is none, or it is damaged or of another version.
     """
     path = folder / "report.json"
+    if not path.is_file():
+        raise ArtifactError(
+            f"{folder}: expected the folder of a finished comparison, got {_in_place_of(folder)}"
+        )
     advice = "give the command of the comparison again, which writes it"
     try:
         plain = json.loads(read_bytes(path))
@@ -30,6 +35,16 @@ def read_content(folder: Path) -> Content:
         return content_from(plain)
     except (ValueError, AttributeError, TypeError) as error:
         raise ArtifactError(f"{path}: expected a report, got something else; {advice}") from error
+
+
+def _in_place_of(folder: Path) -> str:
+    """What there is without a report, and what to do."""
+    ask = "give the folder that `tf-adapt compare` has as --out"
+    if not folder.is_dir():
+        return f"{'a file' if folder.exists() else 'nothing of that name'}; {ask}"
+    if (folder / COMPARISON).is_file():
+        return "one that is not; wait until it ends, or give its command again, which goes on"
+    return f"one without report.json; {ask}"
 
 
 def read_finding(path: Path, kind: TypeAdapter, command: str) -> Any:
