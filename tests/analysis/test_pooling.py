@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from report_contents import cell, comparison
 
 from tf_adapt.analysis.pooling.effects import FAMILIES, read_effects
+from tf_adapt.analysis.pooling.layouts import paper_rows
 from tf_adapt.analysis.pooling.pooled import pool_comparisons, pooled
 from tf_adapt.commands.main import cli
 from tf_adapt.errors import ArtifactError, ConfigError
@@ -18,13 +19,13 @@ from tf_adapt.statistics.metrics import METRICS
 pytest.importorskip("statsmodels")
 
 
-def written(folder, dataset: str, gain: float, metric: str = "accuracy", error=0.01):
+def written(folder, dataset: str, gain: float, metric: str = "accuracy", error=0.01, **more):
     """A comparison's folder with ❄ and 🔥, `gain` apart."""
     frozen = cell("bert_small", "feature_extraction", [0.70, 0.71, 0.72])
     tuned = cell("bert_small", "fine_tuning", [0.70 + gain, 0.71 + gain, 0.72 + gain])
     content = comparison([frozen, tuned])
     pairs = [replace(pair, error=error) for pair in content.pairs]
-    content = replace(content, dataset=dataset, metric=metric, pairs=pairs)
+    content = replace(content, dataset=dataset, metric=metric, pairs=pairs, **more)
     folder.mkdir()
     (folder / "report.json").write_text(json.dumps(to_json(content)))
     return folder
@@ -128,6 +129,18 @@ def test_names_of_data(tmp_path):
     two = [written(tmp_path / f"e{m}", "mrpc", 0.01, m) for m in ("accuracy", "macro_f1")]
     _, effects = read_effects(two)
     assert [effect.dataset for effect in effects] == ["MRPC, accuracy", "MRPC, macro_f1"]
+
+
+def test_genres_of_one_data_set_are_data_sets(tmp_path):
+    """And the paper's numbers on the whole data set are not beside them."""
+    genres = ["main-captions", "main-news"]
+    folders = [written(tmp_path / one, "stsb", 0.01, "pearson", genre=one) for one in genres]
+    scores, effects = read_effects(folders)
+    assert [effect.dataset for effect in effects] == ["STS-B: main-captions", "STS-B: main-news"]
+    assert pooled(effects)[0]["families"]["correlation"]["datasets"] == 2
+    assert not any("(paper)" in row[0] for row in paper_rows(scores, effects))
+    with pytest.raises(ArtifactError, match="on STS-B: main-news was read from"):
+        read_effects([*folders, shutil.copytree(folders[1], tmp_path / "copy")])
 
 
 def test_equal_answers_count_as_a_data_set(tmp_path):

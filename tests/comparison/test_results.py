@@ -62,8 +62,11 @@ def table(labels) -> str:
 
 
 def test_scores_costs_and_curves(comparison, tmp_path):
-    comparison = replace(comparison, seeds=(0, 1))
-    splits = load_splits(comparison.cells[0].config.data)
+    splits = load_splits(comparison.data)
+    data = comparison.data.model_copy(update={"genre": "news"})
+    configs = [cell.config.model_copy(update={"data": data}) for cell in comparison.cells]
+    cells = map(lambda cell, config: replace(cell, config=config), comparison.cells, configs)
+    comparison = replace(comparison, seeds=(0, 1), cells=tuple(cells))
     labels = splits.labels
     gold = [record.label for record in splits.examples["test"]]
     other = {label: labels[index - 1] for index, label in enumerate(labels)}
@@ -74,6 +77,7 @@ def test_scores_costs_and_curves(comparison, tmp_path):
             finish(outcomes.run(cell, 1e-3, seed), table(said), 1 - count / len(gold))
     content = results_of(outcomes, splits)
     json.dumps(to_json(content), allow_nan=False)
+    assert content.genre == "news"
     frozen, tuned = content.cells
     size = len(gold)
     assert frozen.results.scores == [1 - 5 / size] * 2

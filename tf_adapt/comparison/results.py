@@ -93,6 +93,7 @@ def results(
     content = Content(
         summary=comparison.summary,
         dataset=splits.name,
+        genre=getattr(comparison.data, "genre", None),
         kind=splits.kind,
         metric=metric,
         labels=splits.labels,

@@ -204,6 +204,7 @@ class Content:
     """A comparison: its data, cells and results, and how to repeat it.
 
     Attributes:
+        genre: of the data set, to which all splits are restricted; None: they have all genres.
         kind: of the task.
         labels: None for regression.
         splits: a description of each split.
@@ -243,6 +244,7 @@ class Content:
 
     summary: str | None
     dataset: str
+    genre: str | None = field(default=None, metadata=OMITTED)
     kind: str
     metric: str
     labels: list[str] | None

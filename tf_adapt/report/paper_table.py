@@ -44,7 +44,7 @@ def _papers_row(content: Content, adaptations: list[str]) -> list[list[list[Entr
     """The paper's Skip-thoughts ❄, which a sentence module is compared with; for other encoders and
     data no row."""
     dataset = paper.NAMED_DATASETS.get(content.dataset)
-    score = paper.SKIP_THOUGHTS.get(dataset)
+    score = paper.SKIP_THOUGHTS.get(dataset) if content.genre is None else None
     if score is None or all(has_words(cell.family) for cell in content.cells):
         return []
     if content.metric != paper.TABLE_2_DATASETS[dataset][1].split(",")[0].lower():

@@ -192,8 +192,9 @@ def _usual_head(cell: ScoredCell, kind: str) -> str:
 
 
 def _names(contents: Mapping[Path, Content]) -> dict[Path, str]:
-    """A name for the data of each comparison, with the metric where several score the same."""
-    names = {folder: _name(content.dataset) for folder, content in contents.items()}
+    """A name for the data of each comparison, with the genre that was chosen of them, and with the
+    metric where several score the same."""
+    names = {folder: _name(content) for folder, content in contents.items()}
     metrics: dict[str, set[str]] = defaultdict(set)
     of_name: dict[str, tuple[Path, str]] = {}
     for folder, content in contents.items():
@@ -212,7 +213,12 @@ def _names(contents: Mapping[Path, Content]) -> dict[Path, str]:
     }
 
 
-def _name(dataset: str) -> str:
+def _name(content: Content) -> str:
+    name = _name_of_data(content.dataset)
+    return name if content.genre is None else f"{name}: {content.genre}"
+
+
+def _name_of_data(dataset: str) -> str:
     if dataset == "sst2_sentences":
         return "SST-2 (sentences)"
     if dataset in paper.NAMED_DATASETS:
