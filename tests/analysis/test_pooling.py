@@ -98,6 +98,15 @@ def test_wrong_folders(folders, tmp_path):
         pool_comparisons([alone], tmp_path / "none")
 
 
+def test_a_folder_given_twice_is_refused(folders, tmp_path):
+    again = f"{folders[0]}/../{folders[0].name}"
+    link = tmp_path / "link"
+    link.symlink_to(folders[0])
+    for other in (folders[0], again, link):
+        with pytest.raises(ConfigError, match="expected each comparison once, got a folder that"):
+            read_effects([*folders, other])
+
+
 def test_what_is_another_cell_is_another_arm(tmp_path):
     plain = cell("bert_small", "fine_tuning", [0.7, 0.8])
     others = [

@@ -9,7 +9,7 @@ from pathlib import Path
 from hub_modules.families import FAMILIES as FAMILIES_OF_ENCODERS
 from tf_adapt import paper
 from tf_adapt.comparison.diagnosis.report_reading import read_content
-from tf_adapt.errors import ArtifactError
+from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.heads.kinds import KINDS
 from tf_adapt.report.content import Content
 from tf_adapt.report.scored_cells import ScoredCell
@@ -83,8 +83,18 @@ def read_effects(folders: Sequence[str | Path]) -> tuple[list[Score], list[Effec
     """As `effects_of`, of the reports in folders.
 
     Raises:
+        ConfigError: a folder is given twice.
         ArtifactError: a report is missing, damaged or of another version; as `effects_of`.
     """
+    given: dict[Path, str | Path] = {}
+    for folder in folders:
+        place = Path(folder).resolve()
+        if place in given:
+            raise ConfigError(
+                f"{folder}: expected each comparison once, got a folder that {given[place]} names "
+                "too; leave one of them out"
+            )
+        given[place] = folder
     return effects_of({Path(folder): read_content(Path(folder)) for folder in folders})
 
 
