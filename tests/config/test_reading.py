@@ -7,10 +7,12 @@ import yaml
 from hub_modules.shipped import PRETRAINED
 from hub_modules.storage.strict_yaml import float_text, parse_yaml
 from tf_adapt.comparison.plan.settings import load_comparison
+from tf_adapt.config.data_sections import HOME
 from tf_adapt.config.paths import resolve_paths
 from tf_adapt.config.reading import config_from, dump_config, load_config
 from tf_adapt.errors import ConfigError
 from tf_adapt.printing.words import did_you_mean
+from tf_adapt.report.shift import worst
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 VALID = """\
@@ -234,6 +236,12 @@ def test_an_adaptation_is_a_name_or_a_section(config_file):
 
 
 UNFIT = [
+    (
+        "data.shifted={'../x y': a.tsv}",
+        r"data.shifted.../x y: .*names \(letters, digits, _ and -, at most 40; .*got '../x y'",
+    ),
+    ("data.shifted={home: a.tsv}", "data.shifted.home: .*not home, which reports .*got 'home'"),
+    ("data.shifted={}", "data.shifted: expected .*got an empty section"),
     ("adaptation=thaw", "adaptation.name: expected one of feature_extraction"),
     ("adaptation=[fine_tuning]", "adaptation: expected a name, or a section.*got a list"),
     ("adaptation.every=2", "adaptation.every: not a key of fine_tuning, which takes reinit"),
@@ -370,3 +378,7 @@ def test_no_more_than_ten_problems_are_listed(config_file):
         load_config(config_file)
     problems = str(caught.value).split(" | ")
     assert (len(problems), problems[-1]) == (11, "and 4 more")
+
+
+def test_the_name_that_no_domain_may_have_is_that_of_the_reports():
+    assert worst.HOME == HOME

@@ -75,8 +75,22 @@ Metric = Field(
 )
 """The score that selects the epoch and that counts in a comparison; null: the dataset's own, else
 the first of the kind of task."""
-ShiftedName = Annotated[str, Field(pattern=r"^[\w-]{1,40}$")]
-Shifted = Field(None, min_length=1, description="a mapping from names to paths of files, or null")
+HOME = "home"  # the scored split in reports (`tf_adapt.report.shift.worst`)
+
+
+def _not_home(name: str) -> str:
+    if name == HOME:
+        raise ValueError(name)
+    return name
+
+
+ShiftedName = Annotated[str, Field(pattern=r"^[\w-]{1,40}$"), AfterValidator(_not_home)]
+Shifted = Field(
+    None,
+    min_length=1,
+    description="a mapping from names (letters, digits, _ and -, at most 40; not home, which reports "
+    "call the scored split) to paths of files, or null",
+)
 """Further test sets, of another domain: a file each, in the form of the others. They never choose
 anything; a comparison tests its cells on each of them too."""
 DevFile = Field(None, description="the path of a file, or null: a part of train plays dev")

@@ -80,16 +80,17 @@ def describe(model: type[BaseModel], error: dict) -> str:
 
 
 def key_path(location: tuple) -> KeyPath:
-    """The location of an error record without the type that a union tried in vain."""
-    return location[:-1] if location and location[-1] in ("int", "float") else location
+    """The location of an error record without the type that a union tried in vain, and without the
+    mark of a wrong name."""
+    return location[:-1] if location and location[-1] in ("int", "float", "[key]") else location
 
 
 def shown(value: Any) -> str:
     """A value as messages show it: short, `null` as in YAML."""
     if isinstance(value, dict):
-        return "a section"
+        return "a section" if value else "an empty section"
     if isinstance(value, list):
-        return "a list"
+        return "a list" if value else "an empty list"
     text = "null" if value is None else repr(value)
     return text if len(text) <= 60 else f"{text[:60]}…"
 
