@@ -88,8 +88,8 @@ ShiftedName = Annotated[str, Field(pattern=r"^[\w-]{1,40}$"), AfterValidator(_no
 Shifted = Field(
     None,
     min_length=1,
-    description="a mapping from names (letters, digits, _ and -, at most 40; not home, which reports "
-    "call the scored split) to paths of files, or null",
+    description="a mapping from names (letters, digits, _ and -, at most 40; not home, which "
+    "reports call the scored split) to paths of files, or null",
 )
 """Further test sets, of another domain: a file each, in the form of the others. They never choose
 anything; a comparison tests its cells on each of them too."""
