@@ -15,10 +15,10 @@ from tf_adapt.report.cells import ranked
 from tf_adapt.report.content import Content
 from tf_adapt.report.scored_cells import ScoredCell
 from tf_adapt.report.shift.domains import ShiftedDomain
+from tf_adapt.report.shift.worst import HOME, simple_models
 from tf_adapt.statistics.random_effects import random_effects
 from tf_adapt.statistics.relation import PairTest
 
-AT_HOME = "home"
 Cells = Mapping[str, ScoredCell]
 
 
@@ -31,15 +31,16 @@ class Move(NamedTuple):
 
 
 def abroad_block(contents: Contents, prefix: str) -> str:
-    """Scores at home and in each domain with the differences of all adaptations, then these
-    differences pooled over the moves."""
+    """Scores at home and in each domain, of the simple model that is best at home too, with the
+    differences of all adaptations, then these differences pooled over the moves."""
     some = [(path.name, one) for path, one in beginning(contents, prefix).items() if one.shifted]
     if not some:
         return NOTHING
     arms = sorted({arm for _, one in some for arm in _by_adaptation(one)}, key=order)
     pairs = list(combinations(arms, 2))
     named = [named_arm(arm) for arm in arms]
-    head = ["trained on", "scored on", *named, *(_difference(*pair) for pair in pairs)]
+    differences = [_difference(*pair) for pair in pairs]
+    head = ["trained on", "scored on", "baseline", "simple model", *named, *differences]
     rows = [row for name, one in some for row in _rows(name, one, arms, pairs)]
     pooled = _pooled([one for _, one in some], pairs)
     return "\n\n".join([as_table(head, rows), *([as_table(*pooled)] if pooled[1] else [])])
@@ -48,11 +49,20 @@ def abroad_block(contents: Contents, prefix: str) -> str:
 def _rows(name: str, content: Content, arms: list[str], pairs: list) -> Iterator[list[str]]:
     cells = _by_adaptation(content)
     home = {arm: cell.results.shown for arm, cell in cells.items()}
-    shown = [home.get(arm, "") for arm in arms]
-    yield [name, AT_HOME, *shown, *(_tested(content.pairs, cells, pair) for pair in pairs)]
+    simple = max(simple_models(content), key=lambda one: one.score, default=None)
+    shown = [
+        words.score(content.baseline.score),
+        f"{words.score(simple.score)} ({words.visible(simple.name)})" if simple else "",
+        *(home.get(arm, "") for arm in arms),
+    ]
+    yield [name, HOME, *shown, *(_tested(content.pairs, cells, pair) for pair in pairs)]
     for domain in content.shifted:
         found = {arm: domain.cells.get(cell.id) for arm, cell in cells.items()}
-        shown = [_scored(found.get(arm)) for arm in arms]
+        shown = [
+            words.score(domain.baseline),
+            words.score(domain.references[simple.name].mean) if simple else "",
+            *(_scored(found.get(arm)) for arm in arms),
+        ]
         tests = [_tested(domain.pairs, cells, pair) for pair in pairs]
         yield ["", words.visible(domain.name), *shown, *tests]
 

@@ -23,7 +23,8 @@ FEWEST_POOLED = 3
 PICTURE = """![Tuned minus frozen, in points, by encoder and data set](images/what_we_found.svg)
 
 A line is a data set: the best score of 🔥 tuning everything minus the best of ❄ freezing, with \
-its interval. Red: tuning is decided ahead; blue: freezing is; grey: nothing is decided."""
+its interval. Red: tuning is decided ahead; blue: freezing is; grey: nothing is decided \
+after Holm's correction, though an interval, of its pair alone, may lack 0."""
 _EMPTY = ("", words.NOTHING)
 
 
@@ -157,8 +158,8 @@ def layout_block(contents: Contents, prefix: str) -> str:
 
 def pooled_block(contents: Contents, prefix: str) -> str:
     """Every pair of adaptations of each encoder on `FEWEST_POOLED` data sets or more: pooled
-    difference by family of metrics, where one more data set is expected, for how many data sets
-    one is decided ahead."""
+    difference by family of metrics, deviation over data sets, where one more is expected, for how
+    many one is decided ahead, and in at least how many it is ahead by partial conjunction."""
     _, effects = effects_of(beginning(contents, prefix))
     rows = [line for row in pooled(effects) for line in _pooled_rows(row)]
     if not rows:
@@ -169,8 +170,10 @@ def pooled_block(contents: Contents, prefix: str) -> str:
         "scores",
         "data sets",
         "pooled, 95 % interval",
+        "τ",
         "one more data set",
         "decided for, against",
+        "ahead in at least",
     ]
     return as_table(head, rows)
 
@@ -181,11 +184,15 @@ def _pooled_rows(row: dict) -> list[list[str]]:
         if some is None or some["datasets"] + some["identical"] < FEWEST_POOLED:
             continue
         difference = f"{named_arm(row['b'])} − {named_arm(row['a'])}"
-        counts = f"{row['decided_for_b']}, {row['decided_for_a']} of {row['datasets']}"
+        decided = f"{some['decided_for_b']}, {some['decided_for_a']}"
+        ahead = f"{some['b_ahead_in_at_least']}, {some['a_ahead_in_at_least']}"
         estimate = f"{words.signed_points(some['estimate'])} ({words.interval(some['interval'])})"
         expected = words.interval(some["prediction"]) if some["prediction"] else ""
         count = str(some["datasets"] + some["identical"])
-        rows.append([row["encoder"], difference, family, count, estimate, expected, counts])
+        tau = f"{100 * some['tau']:.1f}"
+        rows.append(
+            [row["encoder"], difference, family, count, estimate, tau, expected, decided, ahead]
+        )
     return rows
 
 

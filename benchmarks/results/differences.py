@@ -34,12 +34,12 @@ def measure(name: str, config: str, home: Path = HOME) -> Path:
 
 def table(contents: Contents, home: Path = HOME) -> str:
     """A row a line."""
-    lines = [json.dumps(_rounded(asdict(row)), ensure_ascii=False) for row in rows(contents, home)]
+    lines = [json.dumps(asdict(row), ensure_ascii=False) for row in rows(contents, home)]
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
 def rows(contents: Contents, home: Path = HOME) -> list[Published]:
-    """A row for each encoder of each comparison with ❄ and 🔥."""
+    """A row for each encoder of each comparison with ❄ and 🔥, rounded."""
     return [row for name in contents for row in _rows(name, contents[name], home / name)]
 
 
@@ -48,11 +48,16 @@ def write_table(contents: Contents) -> None:
     write_text(ROOT / TABLE, table(contents))
 
 
-def _rows(name: str, content: Content, folder: Path) -> list[Published]:
+def measures_of(content: Content, folder: Path) -> dict | None:
+    """The measures of a published comparison's encoders."""
     path = folder / MEASURES
-    measures = None if content.estimate is None else asdict(content.estimate)
     if path.exists():  # the report is older than its section
-        measures = json.loads(path.read_text("utf-8"))
+        return json.loads(path.read_text("utf-8"))
+    return None if content.estimate is None else asdict(content.estimate)
+
+
+def _rows(name: str, content: Content, folder: Path) -> list[Published]:
+    measures = measures_of(content, folder)
     return [_row(name, *both, measures) for both in tuned_and_frozen({name: content})]
 
 
@@ -65,7 +70,7 @@ def _row(
         for row in (measures["ranking"] if measures else [])
         if row["module"] == tuned.encoder
     ]
-    return Published(
+    row = Published(
         comparison=name,
         dataset=content.dataset,
         kind=content.kind,
@@ -77,10 +82,12 @@ def _row(
         tuned=tuned.results.mean,
         difference=pair.difference,
         interval=pair.interval,
+        level=pair.level,
         decided=relation(pair, tuned.id),
         constant=measures["constant"] if measures else None,
         probe=max(probes, default=None),
     )
+    return Published(**_rounded(asdict(row)))
 
 
 def _rounded(value: Any) -> Any:

@@ -11,6 +11,7 @@ from benchmarks.results.abroad import abroad_block
 from benchmarks.results.blocks import Contents
 from benchmarks.results.families import families_block
 from benchmarks.results.predicted import predicted_block
+from benchmarks.results.ranking import ranking_block
 from tf_adapt.errors import ConfigError
 
 PAGES = (
@@ -23,6 +24,7 @@ PAGES = (
 )
 BLOCKS = blocks.BLOCKS | {
     "predicted": predicted_block,
+    "ranking": ranking_block,
     "abroad": abroad_block,
     "families": families_block,
 }

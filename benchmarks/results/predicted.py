@@ -20,7 +20,12 @@ def predicted_block(contents: Contents, prefix: str) -> str:
         return NOTHING
     predicted, rules = held_out(known)[REGRESSION], checked(known)
     lines = [
-        [data_name(row.dataset), row.encoder, *map(words.signed_points, (row.difference, guess))]
+        [
+            data_name(row.dataset),
+            row.encoder,
+            f"{words.signed_points(row.difference)} ({words.interval(row.interval)})",
+            words.signed_points(guess),
+        ]
         for row, guess in zip(known, predicted, strict=True)
     ]
     errors = [

@@ -31,7 +31,7 @@ from tf_adapt.comparison.kept.answers import (
 from tf_adapt.comparison.kept.scores import read_rescored, rescored
 from tf_adapt.comparison.kept.shift import shifted_domains
 from tf_adapt.errors import ArtifactError, ConfigError
-from tf_adapt.report.content import to_json
+from tf_adapt.report.content import ReferenceScores, to_json
 
 LABELS = report_contents.LABELS
 
@@ -123,16 +123,18 @@ def test_cells_abroad_have_a_row_a_domain_and_are_pooled_over_the_moves(finished
     frozen, tuned = kept.cells
     answers = {"like": kept.cells, "also": kept.cells, "turned": {frozen: kept.cells[tuned]}}
     answers["turned"][tuned] = kept.cells[frozen]
-    abroad = {name: replace(kept, cells=of) for name, of in answers.items()}
+    simple = {"TF-IDF": [kept.gold]}
+    abroad = {name: replace(kept, cells=of, references=simple) for name, of in answers.items()}
     shifted = shifted_domains(
         content, kept, abroad, dict.fromkeys(abroad, ""), dict.fromkeys(abroad, 0)
     )
     page = "<!-- made: abroad shift -->\n<!-- /made -->"
-    contents = {"shift_x": replace(content, shifted=shifted)}
+    references = [ReferenceScores(name="TF-IDF", score=0.7, cells={})]
+    contents = {"shift_x": replace(content, shifted=shifted, references=references)}
     lines = made(page, contents, "page").splitlines()
-    assert "| shift_x | home | 60.0 ± 0.0 | 80.0 ± 0.0 | +20.0* |" in lines
-    assert "|  | like | 60.0 ± 0.0 | 80.0 ± 0.0 | +20.0* |" in lines
-    assert "|  | turned | 80.0 ± 0.0 | 60.0 ± 0.0 | −20.0* |" in lines
+    assert "| shift_x | home | 29.0 | 70.0 (TF-IDF) | 60.0 ± 0.0 | 80.0 ± 0.0 | +20.0* |" in lines
+    assert "|  | like | 29.0 | 100.0 | 60.0 ± 0.0 | 80.0 ± 0.0 | +20.0* |" in lines
+    assert "|  | turned | 29.0 | 100.0 | 80.0 ± 0.0 | 60.0 ± 0.0 | −20.0* |" in lines
     # Twice +20 and once −20 there; 0, 0 and −40 from home.
     (row,) = [line for line in lines if line.startswith("| 🔥 − ❄ | accuracy | 3 | ")]
     there, gap = row.split(" | ")[3:]

@@ -173,9 +173,8 @@ def results_of(outcomes, splits):
 def test_cells_are_tested_against_it(outcomes):
     splits = load_splits(outcomes.comparison.data)
     (reference,) = results_of(outcomes, splits).references
-    answers = references.fitted_answers(
-        splits, "accuracy", reference.name, splits.examples["train"]
-    )
+    train = splits.examples["train"]
+    answers = references.fitted_answers(splits, "accuracy", reference.name, train, ["test"])["test"]
     gold = [record.label for record in splits.examples["test"]]
     assert reference.name == "TF-IDF + logistic regression"
     assert reference.score == share(gold)(answers)
@@ -188,10 +187,10 @@ def test_with_a_part_of_train_it_sees_no_more_than_the_cells(outcomes, monkeypat
     splits = load_splits(outcomes.comparison.data)
     seen = []
     monkeypatch.setattr(
-        references, "fitted_answers", lambda *given: seen.append(given[-1]) or ["a"] * 3
+        references, "fitted_answers", lambda *given: seen.append(given[-2]) or {"test": ["a"] * 3}
     )
     outcomes.examples = 24
-    references._answers(outcomes, splits, "accuracy", "x")
+    references._of_trainings(outcomes, splits, "accuracy", "x", ["test"])
     train = splits.examples["train"]
     assert seen == [part_of(train, 24, seed) for seed in (0, 1, 2)]
 
@@ -208,6 +207,8 @@ def test_a_similarity_is_computed_once_for_each_pretrained_encoder(outcomes, mon
     assert similarity.similarities(outcomes, "test") == expected
     assert similarity.similarities(outcomes, "test") == expected
     assert started == [outcomes.comparison.cells[0].name]
+    assert similarity.similarities(outcomes, "shifted/there") == expected
+    assert len(started) == 2
 
 
 def test_a_process_that_fails_is_told(outcomes):

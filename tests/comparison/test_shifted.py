@@ -29,6 +29,7 @@ from tf_adapt.report.sections import sections
 from tf_adapt.runs import run_folder
 from tf_adapt.training.resolving import run_config
 
+SIMPLE = "TF-IDF + logistic regression"
 TASK = {"kind": "classification", "labels": ["a", "b"], "metric": "accuracy", "scheme": "IOB2"}
 
 
@@ -104,13 +105,24 @@ def test_tuned_wins_at_home_and_loses_abroad(compared, tmp_path):
     said = verdict(content)
     assert said.recommended == tuned.name
     assert "; on there it is behind elmo_small with feature_extraction" in said.sentence
-    worst = said.evidence["Under shift"][-1]
+    *_, worst, simple = said.evidence["Under shift"]
     assert worst.startswith("Best in its worst domain: elmo_small with feature_extraction")
+    # The number of an example tells its label everywhere.
+    assert simple == f"The simple model, {SIMPLE}, has 100.0 at least (home)."
+    assert f"), and the simple model, {SIMPLE}, has 100.0; on there" in said.sentence
     (moved,) = (line for line in said.evidence["Under shift"] if "to there elmo" in line)
     assert "loses 45.0 points, elmo_small with feature_extraction" in moved
     assert "gains 10.0: the difference, −55.0 (" in moved and "% interval −" in moved
     text = to_markdown(sections(content))
     assert "Under shift" in text and "elsewhere (60)" in text
+    assert answers["answers.there.jsonl.gz"].references == {SIMPLE: [["a", "b"] * 30] * 3}
+    assert there.references[SIMPLE].scores == [1] * 3
+    assert f"| {SIMPLE} | 100.0 | 100.0 | 100.0 |" in text
+    (test,) = there.pairs
+    undecided = replace(content, shifted=[replace(there, pairs=[replace(test, decided=False)])])
+    assert ", which is too little among 1 pair)" in verdict(undecided).sentence
+    unknown = replace(content, shifted=[replace(there, references={}), elsewhere])
+    assert "simple model" not in verdict(unknown).evidence["Under shift"][-1]
     for name, some in answers.items():
         write_answers(some, tmp_path / name)
     assert sorted(answers) == ["answers.elsewhere.jsonl.gz", FILE, "answers.there.jsonl.gz"]
@@ -144,6 +156,9 @@ def test_each_training_of_the_folds_answers_everything_abroad(compared, tmp_path
     content, _ = content_of(outcomes, splits)
     (there,) = content.shifted
     assert [len(one.scores) for one in there.cells.values()] == [10, 10]
+    # The simple model of each fold lacks the numbers of its fold.
+    scores = there.references[SIMPLE].scores
+    assert len(scores) == 10 and 0.7 < min(scores) < 1
     (pair,), (gap,) = there.pairs, there.gaps
     assert pair.decided and pair.difference == pytest.approx(0.4)
     assert gap.difference == pytest.approx(0.4 - (content.pairs[0].difference))

@@ -138,11 +138,13 @@ def results(
         weak=splits.weak.facts if splits.weak and comparison.has_one_weak else None,
         signals=signals,
     )
-    answers = _kept(outcomes, scored)
+    any_trained = any(_trained_runs(outcomes, cell, scored) for cell in cells)
+    simple = references(outcomes, splits, metric) if any_trained else {}
+    answers = _kept(outcomes, scored, simple.get(SCORED_ON, {}))
     of_runs = statistics_of_runs(content, answers)
     content = tested(content, answers, of_runs, analyses.standing)
     content = _with_slices(content, outcomes, scored, answers)
-    return with_shifted(content, outcomes, splits, answers)
+    return with_shifted(content, outcomes, splits, answers, simple)
 
 
 def _with_slices(
@@ -157,8 +159,8 @@ def _with_slices(
     return replace(content, slices=found)
 
 
-def _kept(outcomes: Outcomes, scored: Scored) -> KeptAnswers:
-    """All answers to the scored examples."""
+def _kept(outcomes: Outcomes, scored: Scored, simple: dict[str, list[list]]) -> KeptAnswers:
+    """All answers to the scored examples, with those of simple models."""
     cells, splits = outcomes.comparison.cells, scored.splits
     of_cells = {
         cell.name: {
@@ -168,15 +170,13 @@ def _kept(outcomes: Outcomes, scored: Scored) -> KeptAnswers:
         }
         for cell in cells
     }
-    any_trained = any(_trained_runs(outcomes, cell, scored) for cell in cells)
-    simple = references(outcomes, splits, scored.metric) if any_trained else []
     folds = outcomes.comparison.folds
     return KeptAnswers(
         splits.scheme,
         gold_labels(splits, SCORED_ON),
         scored.groups,
         of_cells,
-        {reference.name: reference.answers for reference in simple},
+        simple,
         {
             repeat: fold_of_examples(splits, folds, repeat)
             for repeat in (outcomes.comparison.seeds if folds else ())

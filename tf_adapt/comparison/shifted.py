@@ -1,5 +1,6 @@
 """The cells of a comparison on test sets of other domains, from finished runs."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from tf_adapt.comparison.answers import answers_of
@@ -14,10 +15,18 @@ from tf_adapt.report.content import Content
 
 
 def with_shifted(
-    content: Content, outcomes: Outcomes, splits: Splits, home: KeptAnswers
+    content: Content,
+    outcomes: Outcomes,
+    splits: Splits,
+    home: KeptAnswers,
+    simple: Mapping[str, dict[str, list[list]]],
 ) -> tuple[Content, dict[str, KeptAnswers]]:
     """The content with what was found in other domains, if there are some; and all answers, by the
     names of their files.
+
+    Args:
+        home: the answers of the scored split.
+        simple: by split the answers of simple models, see `references`.
 
     Raises:
         ArtifactError: as `answers_of`.
@@ -25,7 +34,10 @@ def with_shifted(
     names = shifted_splits(splits.examples)
     if not names:
         return content, {FILE: home}
-    abroad = {domain_of(name): _kept(content, outcomes, splits, name) for name in names}
+    abroad = {
+        domain_of(name): _kept(content, outcomes, splits, name, simple.get(name, {}))
+        for name in names
+    }
     train = splits.pool or splits.examples["train"]
     domains = shifted_domains(
         content,
@@ -38,8 +50,14 @@ def with_shifted(
     return replace(content, shifted=domains), {FILE: home} | files
 
 
-def _kept(content: Content, outcomes: Outcomes, splits: Splits, split: str) -> KeptAnswers:
-    """The answers of every training to the examples of a domain."""
+def _kept(
+    content: Content,
+    outcomes: Outcomes,
+    splits: Splits,
+    split: str,
+    simple: dict[str, list[list]],
+) -> KeptAnswers:
+    """The answers of every training, and of simple models, to the examples of a domain."""
     examples, cells = splits.examples[split], {}
     for cell in outcomes.comparison.cells:
         trainings = {
@@ -53,4 +71,4 @@ def _kept(content: Content, outcomes: Outcomes, splits: Splits, split: str) -> K
             if outcomes.metrics(one) is not None
         }
     gold = gold_answers(examples, splits.kind)
-    return KeptAnswers(splits.scheme, gold, item_groups(examples), cells)
+    return KeptAnswers(splits.scheme, gold, item_groups(examples), cells, simple)

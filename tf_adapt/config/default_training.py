@@ -26,7 +26,7 @@ from tf_adapt.tasks.kinds import KINDS, Row
 # configs/quickstart.yaml, 3e-3 of configs/small, 1e-3 of configs/paper; ELMo 🔥 3e-3 of
 # configs/names.yaml, 1e-3 of configs/small, 3e-4 of configs/paper; BERT 🔥 3e-4 (bert_small) and
 # 1e-4 (MiniLM) of configs/small, 3e-5 (BERT-base) of configs/paper; adapters 3e-3 (ELMo) and 1e-3
-# (BERT) of docs/results_earlier.md, and the next step down; LoRA 5e-4 of microsoft/LoRA for
+# (BERT) of configs/adaptations.yaml, and the next step down; LoRA 5e-4 of microsoft/LoRA for
 # RoBERTa-base, and higher for smaller models; BitFit 1e-3 of its published code, and around it. A
 # linear head on ❄ needs higher rates: 3e-2 to 3e-3 are within some points of each other, 1e-3 is up
 # to 12 points worse on pairs (`python -m benchmarks.frozen_reading`, scores on dev).

@@ -35,6 +35,7 @@ def row(dataset, difference, probe=0.8, metric="accuracy", examples=1000):
         tuned=0.7 + difference,
         difference=difference,
         interval=None,
+        level=0.97,
         decided="open",
         constant=0.5,
         probe=probe,

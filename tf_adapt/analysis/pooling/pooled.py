@@ -51,7 +51,7 @@ def pool_comparisons(folders: Sequence[str | Path], out: str | Path) -> dict[str
 
 def pooled(effects: Sequence[Effect]) -> list[dict[str, Any]]:
     """Each pair of adaptations of each encoder: pooled by family of metrics, and in at least how
-    many of all its data sets either is ahead."""
+    many data sets of the family, and of all, either is ahead."""
     by_pair: dict[tuple[str, str, str], list[Effect]] = defaultdict(list)
     for effect in effects:
         by_pair[effect.encoder, effect.a, effect.b].append(effect)
@@ -66,10 +66,7 @@ def pooled(effects: Sequence[Effect]) -> list[dict[str, Any]]:
                 "a": a,
                 "b": b,
                 "datasets": len(of_pair),
-                "decided_for_b": sum(one.decided and one.difference > 0 for one in of_pair),
-                "decided_for_a": sum(one.decided and one.difference < 0 for one in of_pair),
-                "b_ahead_in_at_least": found_in_at_least([_one_sided(e, 1) for e in of_pair]),
-                "a_ahead_in_at_least": found_in_at_least([_one_sided(e, -1) for e in of_pair]),
+                **_counts(of_pair),
                 "families": {family: _pooled(some) for family, some in by_family.items()},
             }
         )
@@ -89,7 +86,18 @@ def _pooled(effects: Sequence[Effect]) -> dict[str, Any] | None:
         return None
     found = random_effects([e.difference for e in uncertain], [e.error for e in uncertain])
     identical = len(effects) - len(uncertain)
-    return asdict(found) | {"datasets": len(uncertain), "identical": identical}
+    counts = {"datasets": len(uncertain), "identical": identical}
+    return asdict(found) | counts | _counts(effects)
+
+
+def _counts(effects: Sequence[Effect]) -> dict[str, int]:
+    """For how many data sets either is decided ahead, and in at least how many it is ahead."""
+    return {
+        "decided_for_b": sum(one.decided and one.difference > 0 for one in effects),
+        "decided_for_a": sum(one.decided and one.difference < 0 for one in effects),
+        "b_ahead_in_at_least": found_in_at_least([_one_sided(one, 1) for one in effects]),
+        "a_ahead_in_at_least": found_in_at_least([_one_sided(one, -1) for one in effects]),
+    }
 
 
 def _one_sided(effect: Effect, sign: int) -> float:

@@ -80,7 +80,8 @@ def lines(advice: Advice) -> list[str]:
     counted = words.counted(advice.examples, "example")
     found = [
         f"{row.comparison}, {row.encoder}, {row.examples:,} to learn from: "
-        f"{words.signed_points(row.difference)} ({words.interval(row.interval)}), "
+        f"{words.signed_points(row.difference)} ({100 * row.level:.4g} % interval "
+        f"{words.interval(row.interval)}), "
         f"{_SAID[row.decided]}"
         for row in advice.nearest
     ]
@@ -88,7 +89,8 @@ def lines(advice: Advice) -> list[str]:
     return [
         f"{words.visible(advice.file)}: {advice.kind} ({advice.reason}), {counted}",
         "",
-        "Nearest published comparisons of this kind, 🔥 − ❄ in points with its 95 % interval:",
+        "Nearest published comparisons of this kind: 🔥 − ❄ in points, and what was decided after "
+        "Holm's correction over all pairs of cells:",
         *(found or ["none"]),
         "",
         *(of_paper or [f"The paper compared no task of this kind ({advice.kind})."]),

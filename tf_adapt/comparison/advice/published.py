@@ -14,8 +14,8 @@ class Published:
         family: of the encoder.
         examples: to learn from.
         difference: score of 🔥 − score of ❄.
-        interval: the comparison's own.
-        decided: of 🔥: "ahead", "behind", "alike" or "open".
+        interval: the comparison's own, of this pair alone, with probability `level`.
+        decided: of 🔥, after Holm's correction over all pairs: "ahead", "behind", "alike", "open".
         constant, probe: the scores of a constant answer and of the best layer's linear probe, as
             `tf-adapt estimate` has them; None where it has no measure of the kind.
     """
@@ -31,6 +31,7 @@ class Published:
     tuned: float
     difference: float
     interval: list[float] | None
+    level: float
     decided: str
     constant: float | None
     probe: float | None

@@ -14,6 +14,7 @@ from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.execution.running import check_ended
 from tf_adapt.comparison.execution.runs import config_name
 from tf_adapt.comparison.plan.cells import Cell, encoder_in_words
+from tf_adapt.data.splits.shifted import domain_of, shifted_splits
 
 FOLDER = "baselines"
 # In place of a split: all examples of a cross-validation.
@@ -34,7 +35,6 @@ def similarities(outcomes: Outcomes, split: str) -> dict[str, list[float]]:
         ArtifactError: a file is damaged.
         TfAdaptError: the process failed.
     """
-    split = ALL if outcomes.comparison.folds else split
     cells = {}
     for cell in outcomes.comparison.cells:
         if cell.pretrained:
@@ -46,7 +46,8 @@ def similarities(outcomes: Outcomes, split: str) -> dict[str, list[float]]:
 
 
 def _of_cell(outcomes: Outcomes, cell: Cell, split: str) -> list[float]:
-    file = f"{FOLDER}/{cell.name}.json"
+    abroad = f".{domain_of(split)}" if shifted_splits([split]) else ""
+    file = f"{FOLDER}/{cell.name}{abroad}.json"
     if not (outcomes.out / file).is_file():
         records.write(outcomes.out, file, _computed(outcomes, cell, split))
     return json.loads(records.read(outcomes.out, file))

@@ -120,6 +120,14 @@ def _trained(cell: ScoredCell, content: Content, of_runs: OfRuns) -> list[np.nda
     return [of_runs[cell.id][seed] for seed in trained_seeds(cell, content)]
 
 
+def statistics_of_simple(content: Content, answers: KeptAnswers) -> Rows:
+    """By simple model the statistics of the items, `[trainings, items, k]`."""
+    return {
+        name: of_items((_statistics(one, content, answers) for one in trainings), answers.items)
+        for name, trainings in answers.references.items()
+    }
+
+
 def folds_of_items(content: Content, answers: KeptAnswers, failed: bool = False) -> Rows:
     """By cell the fold of each item, of the repeats that trained, and then of those that failed."""
     if not content.folds:
@@ -171,8 +179,7 @@ def _references(
     if not statistics:
         return []
     own, found = np.stack([*_folds_of_repeats(answers).values()]) if folds else None, []
-    for name, of_seeds in answers.references.items():
-        rows = of_items((_statistics(one, content, answers) for one in of_seeds), answers.items)
+    for name, rows in statistics_of_simple(content, answers).items():
         score = float(score_of(content.metric, sums_of(rows)).mean())
         cells = above_baseline(content.metric, statistics, rows, content.look, folds, own)
         found.append(ReferenceScores(name=name, score=score, cells=cells))

@@ -13,6 +13,7 @@ from tf_adapt.comparison.kept.scores import (
     folds_of_items,
     of_items,
     statistics_of_runs,
+    statistics_of_simple,
     trained_seeds,
 )
 from tf_adapt.report.content import Content
@@ -51,6 +52,10 @@ def shifted_domains(
             overlap_with_train=overlaps[name],
             baseline=float(score_of(metric, constant_statistics(content, answers).sum(0))),
             cells={cell: _scores(metric, rows) for cell, rows in there[name].items()},
+            references={
+                model: _scores(metric, rows)
+                for model, rows in statistics_of_simple(content, answers).items()
+            },
             pairs=pairs[name],
             gaps=gaps[name],
         )

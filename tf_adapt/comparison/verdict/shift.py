@@ -2,10 +2,10 @@
 
 from tf_adapt.comparison.verdict.phrases import interval_text
 from tf_adapt.comparison.verdict.ranking import Ranking
-from tf_adapt.printing.words import score, signed_points, visible
+from tf_adapt.printing.words import counted, score, signed_points, visible
 from tf_adapt.report.content import Content
 from tf_adapt.report.shift.domains import ShiftedDomain
-from tf_adapt.report.shift.worst import best_in_worst
+from tf_adapt.report.shift.worst import best_in_worst, simple_in_worst, simple_models
 from tf_adapt.statistics.relation import AHEAD, ALIKE, BEHIND, PairTest, relation
 
 SUBJECT = "Under shift"
@@ -30,11 +30,16 @@ def shift_sentences(ranking: Ranking) -> list[str]:
         sentences += _losses(ranking, domain)
     worst = best_in_worst(content)
     if worst is not None:
-        named = ranking.names[worst.cell]
+        named, simple = ranking.names[worst.name], simple_in_worst(content)
         sentences.append(
             f"Best in its worst domain: {named}, {score(worst.score)} ({visible(worst.domain)}); "
             "read from the same scores, without a test."
         )
+        if simple is not None and simple.score > worst.score:
+            sentences.append(
+                f"The simple model, {visible(simple.name)}, has {score(simple.score)} at least "
+                f"({visible(simple.domain)})."
+            )
     return [*sentences, *_overlaps(content)]
 
 
@@ -56,9 +61,28 @@ def _clause(ranking: Ranking, domain: ShiftedDomain) -> str:
         BEHIND: f"it is behind {ranking.names[rival]}",
         ALIKE: f"it is alike with {ranking.names[rival]}",
     }.get(relation(pair, name), f"nothing is decided against {ranking.names[rival]}")
-    spread = f", {interval_text(pair)}" if pair.interval else ""
+    spread = f", {_interval(ranking.content, pair)}" if pair.interval else ""
     scores = f"{score(domain.cells[name].mean)} against {score(domain.cells[rival].mean)}"
-    return f"{where} {said} ({scores}{spread})"
+    best = max(domain.cells[name].mean, domain.cells[rival].mean)
+    return f"{where} {said} ({scores}{spread}){_simple(ranking.content, domain, best)}"
+
+
+def _interval(content: Content, pair: PairTest) -> str:
+    """The interval, with why it decides nothing where it does not say it."""
+    shown, (low, high) = interval_text(pair), pair.interval
+    if pair.decided or low <= 0 <= high:
+        return shown
+    tested = sum(one.p_holm is not None for domain in content.shifted for one in domain.pairs)
+    return f"{shown}, which is too little among {counted(tested, 'pair')}"
+
+
+def _simple(content: Content, domain: ShiftedDomain, best: float) -> str:
+    """`, and the simple model X has 78.6`, where it scores above the best cell; without a test."""
+    means = {one.name: domain.references[one.name].mean for one in simple_models(content)}
+    name = max(means, key=means.get, default=None)
+    if name is None or means[name] <= best:
+        return ""
+    return f", and the simple model, {visible(name)}, has {score(means[name])}"
 
 
 def _losses(ranking: Ranking, domain: ShiftedDomain) -> list[str]:

@@ -1,6 +1,6 @@
 """What a comparison found in another domain, as values. Imports no TensorFlow."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tf_adapt.statistics.relation import PairTest
 
@@ -30,6 +30,7 @@ class ShiftedDomain:
         pairs: the tests of all pairs, as at home, corrected over the pairs of all domains.
         gaps: the difference of differences of each pair, `(a − b here) − (a − b at home)`,
             likewise.
+        references: by simple model; of folds, or of parts of train, each is a training.
     """
 
     name: str
@@ -41,3 +42,4 @@ class ShiftedDomain:
     cells: dict[str, DomainScores]
     pairs: list[PairTest]
     gaps: list[PairTest]
+    references: dict[str, DomainScores] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from tf_adapt.report.blocks import Entry, Items, Section, Table, field_of
 from tf_adapt.report.cells import Ranked
 from tf_adapt.report.content import Content
 from tf_adapt.report.pairs import decision
-from tf_adapt.report.shift.worst import best_in_worst
+from tf_adapt.report.shift.worst import best_in_worst, simple_models
 from tf_adapt.statistics.relation import PairTest
 
 
@@ -38,14 +38,19 @@ def _scores(content: Content, order: list[Ranked]) -> Table:
             found = domain.cells[entry.cell.id]
             shown = words.mean_and_deviation(found.mean, found.deviation)
             loss = words.signed_points(found.mean - entry.cell.results.mean)
-            is_best = worst and (worst.cell, worst.domain) == (entry.cell.id, domain.name)
+            is_best = worst and (worst.name, worst.domain) == (entry.cell.id, domain.name)
             row.append([Entry(shown, loss, strong=bool(is_best))])
         rows.append(row)
     baseline = [content.baseline.score, *(domain.baseline for domain in content.shifted)]
     rows.append([field_of("baseline"), *(field_of(words.score(one)) for one in baseline)])
+    for one in simple_models(content):
+        there = [domain.references[one.name].mean for domain in content.shifted]
+        shown = (field_of(words.score(score)) for score in (one.score, *there))
+        rows.append([field_of(visible(one.name)), *shown])
     caption = (
         "Score × 100 at home and in each domain (its examples), with what the move gains. The "
-        "domains chose nothing. Bold: the cell that is best in its worst domain"
+        "domains chose nothing. Bold: the cell that is best in its worst domain. Simple models are "
+        "not tested there"
     )
     return Table(caption, columns, rows)
 

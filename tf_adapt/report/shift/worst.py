@@ -1,15 +1,15 @@
-"""The cell that is best where it is worst."""
+"""The cell, and the simple model, that is best where it is worst."""
 
 from dataclasses import dataclass
 
-from tf_adapt.report.content import Content
+from tf_adapt.report.content import Content, ReferenceScores
 
 
 @dataclass(frozen=True)
 class Worst:
-    """A cell, and the domain in which it scores lowest."""
+    """A cell by its id or a simple model, and the domain in which it scores lowest."""
 
-    cell: str
+    name: str
     domain: str
     score: float
 
@@ -29,3 +29,24 @@ def best_in_worst(content: Content) -> Worst | None:
         domain = min(means, key=means.get)
         lowest.append(Worst(cell.id, domain, means[domain]))
     return max(lowest, key=lambda one: one.score, default=None)
+
+
+def simple_in_worst(content: Content) -> Worst | None:
+    """As `best_in_worst`, of the simple models."""
+    lowest = []
+    for one in simple_models(content):
+        means = {HOME: one.score}
+        means |= {domain.name: domain.references[one.name].mean for domain in content.shifted}
+        domain = min(means, key=means.get)
+        lowest.append(Worst(one.name, domain, means[domain]))
+    return max(lowest, key=lambda one: one.score, default=None)
+
+
+def simple_models(content: Content) -> list[ReferenceScores]:
+    """Those that answered in every other domain; none without such domains."""
+    domains = content.shifted or []
+    return [
+        one
+        for one in content.references
+        if domains and all(one.name in domain.references for domain in domains)
+    ]
