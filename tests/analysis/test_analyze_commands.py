@@ -4,13 +4,16 @@ import csv
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from click.testing import CliRunner
 
+from tf_adapt.analysis import sources
 from tf_adapt.commands.main import cli
 from tf_adapt.config.reading import config_from
+from tf_adapt.errors import ConfigError
 from tf_adapt.training.train import train
 
 
@@ -101,7 +104,7 @@ def test_probes_of_a_run_draw_the_pretrained_encoder_beside_it(tiny_bert, config
 
 def test_tagging_is_refused(tiny_bert, tmp_path):
     tagging = write(tmp_path / "t.yaml", content(sample("tagging", None), tiny_bert))
-    refused(2, "one label for each text or pair.*got tagging",
+    refused(2, "expected data of the kind .*, pair_classification or pair_regression, got tagging",
             "information", tagging, "--out", tmp_path / "out")  # fmt: skip
 
 
@@ -132,6 +135,16 @@ def test_other_names_of_poolings_and_other_tasks_are_refused(config, tiny_bert, 
     assert run("probes", config, *out, "--pooling", "sum").exit_code == 2
 
 
+def test_kinds_of_an_analysis_are_named(monkeypatch):
+    splits = SimpleNamespace(kind="span_extraction", name="squad")
+    monkeypatch.setattr(sources, "load_splits", lambda *given: splits)
+    source = sources.Source(SimpleNamespace(data=None, weak=None), None)
+    kinds = "classification, regression, pair_classification, pair_regression or tagging"
+    for analysis in ("probes", "estimate"):
+        with pytest.raises(ConfigError, match=f"squad: .* of the kind {kinds}, got span"):
+            sources.source_data(source, analysis)
+
+
 def test_sets_of_labels_are_refused(tiny_bert, tmp_path):
     for command in ["probes", "information"]:
         for split in ("train", "dev"):
@@ -140,7 +153,7 @@ def test_sets_of_labels_are_refused(tiny_bert, tmp_path):
         data |= {split: str(tmp_path / f"{split}.tsv") for split in ("train", "dev")}
         data["columns"] = {"text_a": "text", "label": "label"}
         config = write(tmp_path / "sets.yaml", content(data, tiny_bert))
-        refused(2, "one label for each text or pair.*got multilabel_classification",
+        refused(2, "expected data of the kind classification.*got multilabel_classification",
                 command, config, "--out", tmp_path / "out")  # fmt: skip
 
 

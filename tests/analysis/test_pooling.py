@@ -10,7 +10,7 @@ from report_contents import cell, comparison
 
 from tf_adapt.analysis.pooling.effects import FAMILIES, read_effects
 from tf_adapt.analysis.pooling.layouts import paper_rows
-from tf_adapt.analysis.pooling.pooled import pool_comparisons, pooled
+from tf_adapt.analysis.pooling.pooled import lines_of, pool_comparisons, pooled
 from tf_adapt.commands.main import cli
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.report.content import to_json
@@ -68,6 +68,12 @@ def test_the_files(folders, tmp_path):
     latex = (out / "table.tex").read_text()
     assert latex.startswith(r"\begin{tabular}{llrrrr}") and r"$\pm$" in latex
     assert "❄" not in latex.split("%")[0]
+
+
+def test_one_data_set_is_one(folders):
+    _, effects = read_effects(folders[:1])
+    first, *_ = lines_of({"pooled": pooled(effects)})
+    assert first == "bert_small: fine_tuning − feature_extraction, 1 data set"
 
 
 def test_wrong_folders(folders, tmp_path):

@@ -28,8 +28,8 @@ def genres_of(examples: list, wanted: tuple[str, ...], where: str) -> list[str]:
     genres = sorted({getattr(example, "genre", None) or "" for example in examples} - {""})
     if not genres:
         raise ConfigError(
-            f"{where}: expected data whose examples have a genre (data.dataset: mnli), got data "
-            "without; or give two text files or more, each a corpus"
+            f"{where}: expected data whose examples have a genre (data.dataset: mnli or stsb), got "
+            "data without; or give two text files or more, each a corpus"
         )
     for genre in wanted:
         if genre not in genres:

@@ -183,8 +183,12 @@ def _panel(splits: Splits, names: tuple[str, ...]) -> dict:
     }
 
 
-def labelled(panels: list[dict]) -> list[dict]:
-    """Adds to each series a `label`: as short as is unique in its panel."""
+def labelled(panels: list[dict], with_module: bool = False) -> list[dict]:
+    """Adds to each series a `label`: as short as is unique in its panel.
+
+    Args:
+        with_module: name the module even where there is one alone.
+    """
     modules = {
         (series["module_hash"], series["module"]) for panel in panels for series in panel["series"]
     }
@@ -193,7 +197,7 @@ def labelled(panels: list[dict]) -> list[dict]:
         for series in panel["series"]:
             start = "pretrained" if series["encoder"]["pretrained"] else "untrained"
             module = series["handle" if of_name[series["module"]] > 1 else "module"]
-            kinds = [module] if len(modules) > 1 else []
+            kinds = [module] if with_module or len(modules) > 1 else []
             kinds += [start] if start == "untrained" or not series["adaptation"] else []
             series["label"] = ", ".join([*kinds, *filter(None, [series["adaptation"]])])
         settings = dict.fromkeys(key for series in panel["series"] for key in series["encoder"])

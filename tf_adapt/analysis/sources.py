@@ -15,6 +15,7 @@ from tf_adapt.data.packing.prepare import task_of
 from tf_adapt.data.splits.read_splits import Splits, load_splits
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
+from tf_adapt.printing.words import alternatives
 from tf_adapt.runs import run_folder
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.finished.load_run import load_run
@@ -72,17 +73,18 @@ def source_data(source: Source, analysis: str) -> tuple[Splits, Task]:
     """The splits of a source, and their task.
 
     Args:
-        analysis: "probes" or "information".
+        analysis: "probes", "information" or "estimate".
 
     Raises:
-        ConfigError: the examples are not texts or pairs with one label each.
+        ConfigError: there is no such analysis of the kind of task.
         DataError: as `load_splits`.
     """
     splits = load_splits(source.config.data, source.config.weak)
     if analysis not in KINDS[splits.kind].analyses:
+        fitting = [kind for kind, row in KINDS.items() if analysis in row.analyses]
         raise ConfigError(
-            f"{source.run or splits.name}: expected a task with one label for each text or pair "
-            f"(classification, regression, of a pair too), got {splits.kind}"
+            f"{source.run or splits.name}: expected data of the kind {alternatives(fitting)}, got "
+            f"{splits.kind}; give a config of one of these"
         )
     return splits, task_of(splits)
 

@@ -177,8 +177,10 @@ class DatasetConfig(Section):
     fold: FoldConfig | None = Fold
     leave_out: LeaveOutConfig | None = LeaveOut
     held_out: float | None = HeldOut
-    genre: str | None = Field(None, description="a genre of the dataset (mnli), or null for all")
-    """Restricts train to one genre."""
+    genre: str | None = Field(
+        None, description="a genre of the dataset (mnli, stsb), or null for all"
+    )
+    """Restricts all splits to one genre."""
     shifted: dict[ShiftedName, str] | None = Shifted
     metric: str | None = Metric
     spans: SpansConfig | None = Spans

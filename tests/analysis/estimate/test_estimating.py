@@ -67,7 +67,8 @@ def test_a_comparisons_encoders_are_ranked_together(tiny_bert, tmp_path):
     assert "linear probe" in result.stdout and "is not predicted" in result.stdout
     rows = [line for line in result.stdout.splitlines() if ", layer " in line]
     named = {line.partition(", layer")[0].strip() for line in rows}
-    assert named == {"pretrained", "untrained", 'pretrained, prompts ["query: "]'}
+    starts = ("pretrained", "untrained", 'pretrained, prompts ["query: "]')
+    assert named == {f"tiny_bert, {start}" for start in starts}
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import numpy as np
 
 from tf_adapt.analysis.estimate import measures, predicting
 from tf_adapt.analysis.kinds import KINDS
-from tf_adapt.analysis.layers import Items, States, panels
+from tf_adapt.analysis.layers import Items, States, labelled, panels
 from tf_adapt.analysis.mutual_information import edge
 from tf_adapt.analysis.probes import check_targets, constant_score, score
 from tf_adapt.analysis.sources import Source, checked_data_keys, read_source
@@ -63,7 +63,8 @@ def measured(config: str, overrides: tuple[str, ...] = ()) -> dict[str, Any]:
         ConfigError, DataError, ArtifactError: as `probe_layers` and `load_comparison`.
     """
     sources = _sources(config, overrides)
-    (panel,) = panels("estimate", sources, ("train",), _about, _measured, with_mean=True)
+    found = panels("estimate", sources, ("train",), _about, _measured, with_mean=True)
+    (panel,) = labelled(found, with_module=True)
     rows = [
         {"encoder": series["label"], **{key: series[key] for key in _ABOUT}, **layer}
         for series in panel["series"]

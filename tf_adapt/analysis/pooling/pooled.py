@@ -12,6 +12,7 @@ from tf_adapt.analysis.pooling.effects import Effect, order, read_effects
 from tf_adapt.analysis.pooling.forest import forest
 from tf_adapt.analysis.pooling.layouts import LAYOUTS, paper_rows
 from tf_adapt.errors import ConfigError
+from tf_adapt.printing.words import counted
 from tf_adapt.statistics.random_effects import found_in_at_least, random_effects
 
 NAME, TABLE = "pooled", "table"
@@ -105,18 +106,22 @@ def _one_sided(effect: Effect, sign: int) -> float:
     return effect.p / 2 if effect.difference * sign > 0 else 1 - effect.p / 2
 
 
+def _counted(datasets: int) -> str:
+    return counted(datasets, "data set")
+
+
 def lines_of(result: dict[str, Any]) -> list[str]:
     """The result for the terminal, a few lines a pair."""
     lines = []
     for row in result["pooled"]:
-        lines.append(f"{row['encoder']}: {row['b']} − {row['a']}, {row['datasets']} data sets")
+        lines.append(f"{row['encoder']}: {row['b']} − {row['a']}, {_counted(row['datasets'])}")
         for family, some in row["families"].items():
             if some is None:
                 lines.append(f"  {family}: fewer than two data sets that differ, not pooled")
                 continue
             low, high = (f"{100 * bound:+.1f}" for bound in some["interval"])
             line = f"  {family}: {100 * some['estimate']:+.1f} points ({low} to {high}"
-            line += f", {some['datasets']} data sets, τ {100 * some['tau']:.1f}"
+            line += f", {_counted(some['datasets'])}, τ {100 * some['tau']:.1f}"
             if some["identical"]:
                 line += f", {some['identical']} more with equal answers"
             if some["prediction"] is not None:
