@@ -17,6 +17,7 @@ from tf_adapt.data.splits.read_splits import load_splits
 from tf_adapt.errors import ConfigError
 from tf_adapt.layers.scalar_mix import ScalarMix
 from tf_adapt.runs import checkpoints, run_folder
+from tf_adapt.runs.prediction_files import read_predictions
 from tf_adapt.training.finished.trained_run import evaluate_file
 from tf_adapt.training.resolving import run_config
 from tf_adapt.training.train import train
@@ -98,8 +99,10 @@ def test_the_best_members_are_chosen_on_dev(runs, tmp_path, caplog):
 def mixing(tiny_bert, tmp_path_factory) -> list[Path]:
     """Two runs with a mix of layers, slices and a teacher, whose scores are not the soup's."""
     folder = tmp_path_factory.mktemp("mixing")
+    away = folder / "away.tsv"
+    away.write_text(DEV.read_text("utf-8").replace("?", ", then ?"), "utf-8")
     changed = {"adaptation": "feature_extraction", "head": "linear"}
-    changed |= {"slices": {"long": {"longer_than": 8}}}
+    changed |= {"slices": {"long": {"longer_than": 8}}, "data": {"shifted": {"away": str(away)}}}
     runs = [make_run(folder / name, tiny_bert, "classification", 0, **changed) for name in "ab"]
     costs = {"parameters": 1, "megabytes": 1.0, "serving_per_1000": 2.0}
     side = {"dev": {"accuracy": 0.99}, **costs}
@@ -117,6 +120,7 @@ def mixing(tiny_bert, tmp_path_factory) -> list[Path]:
             "layer_weights": [1.0, 0.0, 0.0],
             "forgetting": forgot,
             "distances": {"all": 0.5},
+            "shifted": {"away": {"accuracy": 0.99}},
             "slices": {"dev": {"long": {"examples": 1, "score": 0.99} | nothing}},
             "taught": teacher | {"teacher": side, "student": side},
         }
@@ -130,6 +134,11 @@ def test_its_metrics_are_its_own(mixing, tmp_path):
     metrics = run_folder.finished_metrics(tmp_path / "soup")
     found = evaluate_file(tmp_path / "soup", DEV)
     assert metrics["dev"]["accuracy"] == pytest.approx(found["accuracy"])
+    away = run_config.saved_config(tmp_path / "soup").data.shifted["away"]
+    found_there = evaluate_file(tmp_path / "soup", away)["accuracy"]
+    assert metrics["shifted"]["away"]["accuracy"] == pytest.approx(found_there)
+    assert len(read_predictions(tmp_path / "soup", "shifted/away", "classification")) == 60
+    assert metrics["slices"].keys() == metrics["quality"].keys() == {"dev"}
     assert metrics["slices"]["dev"] == found["slices"]
     assert metrics["slices"]["dev"]["long"]["examples"] > 1
     model = ta.load_run(tmp_path / "soup")

@@ -9,6 +9,7 @@ from typing import Any
 from tf_adapt.config.reading import one_task
 from tf_adapt.data.splits.fingerprints import fingerprint
 from tf_adapt.data.splits.read_splits import Splits, load_splits
+from tf_adapt.data.splits.shifted import shifted_splits
 from tf_adapt.errors import ArtifactError, ConfigError
 from tf_adapt.runs import run_folder
 from tf_adapt.runs.ensemble_folder import content_hash
@@ -77,10 +78,11 @@ def candidates(runs: Sequence[str | os.PathLike]) -> list[Candidate]:
 
 
 def common_splits(members: Sequence[Candidate]) -> Splits:
-    """The data of the first run, after a check that all have the same dev and test examples.
+    """The data of the first run, after a check that all have the same dev and test examples, and
+    the same of other domains.
 
     Raises:
-        ConfigError: two runs differ in dev or in test.
+        ConfigError: two runs differ in one of these.
         ConfigError, DataError: as `load_splits`.
     """
     first, *others = members
@@ -90,7 +92,7 @@ def common_splits(members: Sequence[Candidate]) -> Splits:
         if other.reading.data == first.reading.data:
             continue
         given = _fingerprints(load_splits(other.reading.data, other.reading.weak))
-        for split in SPLITS:
+        for split in sorted(expected | given):
             if given.get(split) != expected.get(split):
                 raise ConfigError(
                     f"{other.folder}: expected the {split} examples of {first.folder}, got "
@@ -98,6 +100,12 @@ def common_splits(members: Sequence[Candidate]) -> Splits:
                     "on one set that none of them was trained on"
                 )
     return splits
+
+
+def scored_splits(splits: Splits) -> dict[str, list]:
+    """The examples that members and ensemble answer: of dev, of test, and of other domains."""
+    names = (*SPLITS, *shifted_splits(splits.examples))
+    return {name: splits.examples[name] for name in names if name in splits.examples}
 
 
 def other_key(expected: Task | TaskArguments, got: Task | TaskArguments) -> str | None:
@@ -137,4 +145,4 @@ def _check_task(first: Candidate, other: Candidate) -> None:
 
 
 def _fingerprints(splits: Splits) -> dict[str, str]:
-    return {name: fingerprint(splits.examples[name]) for name in SPLITS if name in splits.examples}
+    return {name: fingerprint(examples) for name, examples in scored_splits(splits).items()}

@@ -31,10 +31,10 @@ from tf_adapt.serving.prediction.prediction_forms import predictions_text
 from tf_adapt.statistics.selection import greedy_weights
 from tf_adapt.tasks.task import Task
 from tf_adapt.training.ensembles.ensemble_members import (
-    SPLITS,
     Candidate,
     candidates,
     common_splits,
+    scored_splits,
 )
 from tf_adapt.training.ensembles.ensemble_scores import (
     item_sums,
@@ -56,7 +56,7 @@ def ensemble(
     average: str = PREDICTIONS,
     trust: bool = False,
 ) -> EnsembleFile:
-    """Makes a new folder of an ensemble of finished runs, and scores it on dev and test.
+    """Makes a new folder of an ensemble of finished runs, and scores it where they were scored.
 
     With `average="predictions"` the members' answers to each example become one, as
     `tf_adapt.models.combination.Combination` says; the members stay where they are. With
@@ -65,7 +65,7 @@ def ensemble(
     `tf_adapt.training.ensembles.soup.soup`).
 
     Args:
-        runs: folders of finished runs of one task, with the same dev and test examples.
+        runs: folders of finished runs of one task, with the same examples to score.
         out: where no folder is yet.
         combine: "probabilities" (for taggers with a CRF the scores of paths), or "votes" where an
             example or a word has one label.
@@ -175,7 +175,7 @@ class _Pool:
 
 def _answers(members: Sequence[Candidate], splits: Splits, votes: bool, trust: bool) -> _Pool:
     """Loads the members one after the other."""
-    records = {name: splits.examples[name] for name in SPLITS if name in splits.examples}
+    records = scored_splits(splits)
     answers, transitions = {name: [] for name in records}, []
     for member in members:
         loaded = member.load(trust)

@@ -13,6 +13,7 @@ from hub_modules.storage import records
 from hub_modules.storage.files import publish_folder
 from tf_adapt.config.reading import dump_config
 from tf_adapt.data.splits.read_splits import Splits
+from tf_adapt.data.splits.shifted import domain_of, shifted_splits
 from tf_adapt.errors import ConfigError
 from tf_adapt.layers.moving_averages import moving_averages
 from tf_adapt.models.adapted_model import AdaptedModel
@@ -26,7 +27,7 @@ from tf_adapt.serving.prediction.prediction import Prediction
 from tf_adapt.serving.prediction.prediction_forms import predictions_text
 from tf_adapt.statistics.selection import greedy_members
 from tf_adapt.tasks.task import Task
-from tf_adapt.training.ensembles.ensemble_members import SPLITS, Candidate
+from tf_adapt.training.ensembles.ensemble_members import Candidate, scored_splits
 from tf_adapt.training.ensembles.ensemble_scores import (
     item_sums,
     score,
@@ -49,7 +50,7 @@ _FREE = (
 def soup(
     members: Sequence[Candidate], splits: Splits, out: Path, greedy: bool, trust: bool
 ) -> EnsembleFile:
-    """Writes the mean of the members' weights as a run folder, scored on dev and test.
+    """Writes the mean of the members' weights as a run folder, scored where they were scored.
 
     The weights are those of encoder and head, each averaged with its counterparts: `Σ_m θ_m / M`.
     The folder has the config and the limits of the best member.
@@ -69,7 +70,7 @@ def soup(
     for member, other in zip(members[1:], loaded[1:], strict=True):
         _check_corresponds(members[0], loaded[0].model, member, other.model)
     _warn_of_seeds(members)
-    examples = {name: splits.examples[name] for name in SPLITS if name in splits.examples}
+    examples = scored_splits(splits)
     arrays = [checkpoints.to_arrays(run.model.weights) for run in loaded]
     task = replace(loaded[0].model.task, thresholds=None)
     chooses = any(member.task.thresholds is not None for member in members)
@@ -140,7 +141,7 @@ def mean_arrays(arrays: Sequence[checkpoints.Arrays]) -> checkpoints.Arrays:
 
 @dataclass(frozen=True)
 class _Judged:
-    """The predictions for dev and test with the task's thresholds, `item_sums`, score on dev."""
+    """The predictions for the splits with the task's thresholds, `item_sums`, score on dev."""
 
     task: Task
     predictions: dict[str, list[Prediction]]
@@ -258,15 +259,18 @@ def _metrics(
     }
     for name in ("forgetting", "distances"):  # not measured of the mean
         metrics.pop(name, None)
-    metrics |= reached
+    further = shifted_splits(reached)
+    abroad = {domain_of(name): reached.pop(name) for name in further}
+    metrics |= reached | ({"shifted": abroad} if abroad else {})
+    at_home = {name: of_mean.predictions[name] for name in reached}
     metrics["quality"] = {
         name: quality(of_mean.task, examples[name], predictions)
-        for name, predictions in of_mean.predictions.items()
+        for name, predictions in at_home.items()
     }
     if slices:
         metrics["slices"] = {
             name: scores_of_predictions(slices, of_mean.task, examples[name], predictions)
-            for name, predictions in of_mean.predictions.items()
+            for name, predictions in at_home.items()
         }
     if metrics.get("taught"):
         student = metrics["taught"]["student"] | reached
