@@ -65,7 +65,9 @@ def test_the_files(folders, tmp_path):
     assert table[0] == "| encoder | adaptation | SST-2 | SICK-E | MRPC | STS-B |"
     assert "74.0 ± 1.0" in table[3] and "| Δ | +3.0" in table[4]
     assert any(line.startswith("| BERT-base (paper) | 🔥") and "84.8" in line for line in table)
+    assert table[4].endswith("| +10.0* | +5.0* | −4.0* |") and " (−" in result.stdout
     latex = (out / "table.tex").read_text()
+    assert "& $-$4.0* " in latex and "−" not in latex.split("%")[0]
     assert latex.startswith(r"\begin{tabular}{llrrrr}") and r"$\pm$" in latex
     assert "❄" not in latex.split("%")[0]
 

@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 
 from tf_adapt import paper
 from tf_adapt.analysis.pooling.effects import Effect, Score, order
-
-_NOTHING = "–"
+from tf_adapt.printing.words import NOTHING, signed_points
 
 
 def paper_rows(scores: Sequence[Score], effects: Sequence[Effect]) -> list[list[str]]:
@@ -38,11 +37,12 @@ def _papers(datasets: Sequence[str], adaptations: set[str]) -> list[list[str]]:
         for place, adaptation in enumerate((paper.FROZEN, paper.TUNED)):
             if adaptation not in adaptations:
                 continue
-            numbers = [f"{scores[d][place]:.1f}" if d in scores else _NOTHING for d in datasets]
+            numbers = [f"{scores[d][place]:.1f}" if d in scores else NOTHING for d in datasets]
             rows.append([name, named_arm(adaptation), *numbers])
         if adaptations >= {paper.FROZEN, paper.TUNED}:
             both = [scores.get(dataset) for dataset in datasets]
-            deltas = [_NOTHING if one is None else f"{one[1] - one[0]:+.1f}" for one in both]
+            differences = [one and (one[1] - one[0]) / 100 for one in both]
+            deltas = [signed_points(difference) for difference in differences]
             rows.append([name, "Δ", *deltas])
     return rows
 
@@ -61,15 +61,15 @@ def named_arm(arm: str) -> str:
 
 def _shown(score: Score | None) -> str:
     if score is None:
-        return _NOTHING
+        return NOTHING
     deviation = "" if score.deviation is None else f" ± {100 * score.deviation:.1f}"
     return f"{100 * score.mean:.1f}{deviation}"
 
 
 def _delta(effect: Effect | None) -> str:
     if effect is None:
-        return _NOTHING
-    return f"{100 * effect.difference:+.1f}{'*' if effect.decided else ''}"
+        return NOTHING
+    return signed_points(effect.difference) + ("*" if effect.decided else "")
 
 
 def _markdown(rows: Sequence[Sequence[str]]) -> str:

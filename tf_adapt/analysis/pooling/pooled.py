@@ -12,7 +12,7 @@ from tf_adapt.analysis.pooling.effects import Effect, order, read_effects
 from tf_adapt.analysis.pooling.forest import forest
 from tf_adapt.analysis.pooling.layouts import LAYOUTS, paper_rows
 from tf_adapt.errors import ConfigError
-from tf_adapt.printing.words import counted
+from tf_adapt.printing.words import counted, interval, signed_points
 from tf_adapt.statistics.random_effects import found_in_at_least, random_effects
 
 NAME, TABLE = "pooled", "table"
@@ -119,14 +119,13 @@ def lines_of(result: dict[str, Any]) -> list[str]:
             if some is None:
                 lines.append(f"  {family}: fewer than two data sets that differ, not pooled")
                 continue
-            low, high = (f"{100 * bound:+.1f}" for bound in some["interval"])
-            line = f"  {family}: {100 * some['estimate']:+.1f} points ({low} to {high}"
+            estimate = f"{signed_points(some['estimate'])} points"
+            line = f"  {family}: {estimate} ({interval(some['interval'])}"
             line += f", {_counted(some['datasets'])}, τ {100 * some['tau']:.1f}"
             if some["identical"]:
                 line += f", {some['identical']} more with equal answers"
             if some["prediction"] is not None:
-                low, high = (f"{100 * bound:+.1f}" for bound in some["prediction"])
-                line += f"; one more: {low} to {high}"
+                line += f"; one more: {interval(some['prediction'])}"
             lines.append(f"{line})")
         lines.append(
             f"  ahead in at least {row['b_ahead_in_at_least']} of {row['datasets']} ({row['b']}), "
