@@ -47,7 +47,7 @@ def test_a_file_is_read_and_answered(reviews):
     assert first["comparison"] == "wikitext_sections" and first["interval"]
     assert [one["family"] for one in found["guidelines"]] == ["elmo", "bert"]
     text = advised("--data", reviews, "--encoder", "bert").stdout
-    assert "wikitext_sections, bert_small, 339 to learn from: +15.8 (+3.1 to +28.5)" in text
+    assert "wikitext_sections, bert_small, 339 to learn from: +15.8 (97 % interval +3.1" in text
     assert "BERT-base, classification" in text and "ELMo" not in text
     assert "elmo_small" not in text
 
