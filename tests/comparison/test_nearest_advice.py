@@ -52,6 +52,14 @@ def test_a_file_is_read_and_answered(reviews):
     assert "elmo_small" not in text
 
 
+def test_a_file_too_small_to_split_is_answered(reviews):
+    lines = reviews.read_text("utf-8").splitlines()
+    reviews.write_text("\n".join([*lines[:41], "no label,"]) + "\n", "utf-8")
+    result = advised("--data", reviews, "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["examples"] == 40
+
+
 def test_a_kind_that_nobody_compared(reviews):
     path = reviews.with_name("scores.csv")
     rows = [f"text number {n} of many words,{n / 7}" for n in range(400)]
@@ -62,6 +70,9 @@ def test_a_kind_that_nobody_compared(reviews):
 
 
 def test_bad_files_give_messages(reviews):
+    (reviews.with_name("head.csv")).write_text("text,label\n", "utf-8")
+    result = advised("--data", reviews.with_name("head.csv"))
+    assert result.exit_code == 3 and "head.csv: no examples in this file" in result.stderr
     reviews.write_text("", "utf-8")
     for path, named in ((reviews, "reviews.csv"), (reviews.with_name("no.csv"), "no.csv")):
         result = advised("--data", path)

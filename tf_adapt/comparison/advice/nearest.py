@@ -9,8 +9,9 @@ from tf_adapt import paper
 from tf_adapt.comparison.advice.guideline import COMPARE, Guideline, guideline
 from tf_adapt.comparison.advice.published import Published, published
 from tf_adapt.comparison.plan.first_config import data_section
+from tf_adapt.data.datasets import read_file
 from tf_adapt.data.guesses import Given, guess
-from tf_adapt.data.splits.read_splits import load_splits
+from tf_adapt.data.own_files import labelled_only, recognised
 from tf_adapt.printing import words
 from tf_adapt.statistics.relation import AHEAD, ALIKE, BEHIND, OPEN
 
@@ -49,11 +50,13 @@ def advice(file: str | Path, kind: str | None = None, family: str | None = None)
         family: of encoders, "elmo" or "bert"; by default all.
 
     Raises:
-        ConfigError, DataError: as `guess` and `load_splits`.
+        ConfigError, DataError: as `guess`, `read_file` and `labelled_only`.
     """
     guessed = guess(file, Given(kind=kind))
-    splits = load_splits(data_section(guessed, file)).examples
-    examples = sum(map(len, splits.values()))
+    data = recognised(data_section(guessed, file))
+    # Counted without splits, for which a file may be too small.
+    labelled, _ = labelled_only(data, read_file(file, data), str(file))
+    examples = len(labelled)
     families = paper.FAMILIES if family is None else (family,)
     return Advice(
         file=str(file),
