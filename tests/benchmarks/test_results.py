@@ -1,6 +1,7 @@
 """`python -m benchmarks.results`: what is published of a comparison."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -182,14 +183,21 @@ def contents():
     return published()
 
 
+def labels_and_shapes(svg: bytes) -> tuple[list[str], int]:
+    """The texts of a figure and how many lines and marks it has: another version of matplotlib
+    draws them with other bytes."""
+    text = svg.decode("utf-8")
+    return re.findall(r"<text[^>]*>(.*?)</text>", text), text.count("clip-path=")
+
+
 def test_the_pages_are_those_of_the_answers(contents):
     """`make results` changes nothing; each published comparison is on a page."""
     texts = {page: (ROOT / page).read_text("utf-8") for page in PAGES}
     for page, text in texts.items():
         assert made(text, contents, page) == text, f"{page}: make results"
     assert not_shown(list(texts.values()), contents) == []
-    # Another version of matplotlib may draw other bytes.
-    assert figure(contents) == (ROOT / FIGURE).read_bytes(), f"{FIGURE}: make results"
+    drawn, shown = figure(contents), (ROOT / FIGURE).read_bytes()
+    assert labels_and_shapes(drawn) == labels_and_shapes(shown), f"{FIGURE}: make results"
 
 
 def test_the_table_that_ships_is_that_of_the_answers(contents):
