@@ -18,6 +18,7 @@ from tf_adapt.tasks.metrics import (
     PearsonCorrelation,
     Perplexity,
     ReplyPerplexity,
+    RightReplies,
     WordAccuracy,
 )
 from tf_adapt.tasks.span_f1 import SpanF1
@@ -286,6 +287,10 @@ def test_the_accuracy_of_words_ignores_padding():
     [
         *(metric(3, name="mine") for metric in OF_CLASSES),
         PearsonCorrelation(name="mine"),
+        Perplexity(name="mine"),
+        ReplyPerplexity(name="mine"),
+        LogProbability(name="mine"),
+        RightReplies(name="mine"),
         WordAccuracy(name="mine"),
         SpanF1(["O", "S-A"], "BIOES", name="mine"),
         SpanF1(["O", "S-A"], "BIOES", name="mine", strict=True),
