@@ -174,7 +174,7 @@ def test_cells_are_tested_against_it(outcomes):
     splits = load_splits(outcomes.comparison.data)
     (reference,) = results_of(outcomes, splits).references
     train = splits.examples["train"]
-    answers = references.fitted_answers(splits, "accuracy", reference.name, train, ["test"])["test"]
+    answers = references.fitted_answers(splits, "accuracy", reference.name, train)
     gold = [record.label for record in splits.examples["test"]]
     assert reference.name == "TF-IDF + logistic regression"
     assert reference.score == share(gold)(answers)
@@ -187,7 +187,7 @@ def test_with_a_part_of_train_it_sees_no_more_than_the_cells(outcomes, monkeypat
     splits = load_splits(outcomes.comparison.data)
     seen = []
     monkeypatch.setattr(
-        references, "fitted_answers", lambda *given: seen.append(given[-2]) or {"test": ["a"] * 3}
+        references, "fitted_answers", lambda *given: seen.append(given[-2]) or ["a"] * 3
     )
     outcomes.examples = 24
     references._of_trainings(outcomes, splits, "accuracy", "x", ["test"])

@@ -1,7 +1,6 @@
 """What a practitioner would try before any training of an encoder, scored as the cells are."""
 
 from collections.abc import Sequence
-from itertools import islice
 
 import numpy as np
 
@@ -47,27 +46,23 @@ def references(outcomes: Outcomes, splits: Splits, metric: str) -> dict[str, dic
 def dev_scores(splits: Splits, metric: str) -> list[float]:
     """The scores on dev of the simple models that train, which chose their penalties there."""
     train, models = splits.examples["train"][:MOST_EXAMPLES], KINDS[splits.kind].simple_models
-    answers = [fitted_answers(splits, metric, one, train, [CHOSEN_ON])[CHOSEN_ON] for one in models]
+    answers = [fitted_answers(splits, metric, one, train, CHOSEN_ON) for one in models]
     sums = [_statistics(splits, metric, of_model).sum(0) for of_model in answers]
     return [float(score_of(metric, of_model)) for of_model in sums]
 
 
 def fitted_answers(
-    splits: Splits, metric: str, model: str, train: list, names: Sequence[str]
-) -> dict[str, list]:
-    """The answers of a simple model on each split: fitted on `train`, its penalty chosen by the
-    score on dev."""
-    dev, scored = splits.examples[CHOSEN_ON], [splits.examples[split] for split in names]
+    splits: Splits, metric: str, model: str, train: list, split: str = SCORED_ON
+) -> list:
+    """The answers of a simple model on a split: fitted on `train`, its penalty chosen by the score
+    on dev."""
+    dev, scored = splits.examples[CHOSEN_ON], splits.examples[split]
 
     def score(answers: list) -> float:
         sums = _statistics(splits, metric, answers).sum(0)
         return float(score_of(metric, sums))
 
-    fit = KINDS[splits.kind].simple_models[model]
-    answers = iter(fit(train, dev, [one for some in scored for one in some], score))
-    return {
-        split: list(islice(answers, len(some))) for split, some in zip(names, scored, strict=True)
-    }
+    return KINDS[splits.kind].simple_models[model](train, dev, scored, score)
 
 
 def _of_trainings(
@@ -79,11 +74,15 @@ def _of_trainings(
         return _of_folds(outcomes, splits, metric, model, names)
     count = min(outcomes.examples or len(train), MOST_EXAMPLES)
     if count == len(train):
-        fitted = [fitted_answers(splits, metric, model, train, names)] * len(seeds)
-    else:
-        parts = [part_of(train, count, seed) for seed in seeds]
-        fitted = [fitted_answers(splits, metric, model, part, names) for part in parts]
-    return {split: [one[split] for one in fitted] for split in names}
+        return {
+            split: [fitted_answers(splits, metric, model, train, split)] * len(seeds)
+            for split in names
+        }
+    parts = [part_of(train, count, seed) for seed in seeds]
+    return {
+        split: [fitted_answers(splits, metric, model, part, split) for part in parts]
+        for split in names
+    }
 
 
 def _of_folds(
@@ -99,7 +98,8 @@ def _of_folds(
         for number in range(folds):
             fold = {"fold": FoldConfig(of=folds, leave_out=number, seed=repeat)}
             part = load_splits(data.model_copy(update=fold))
-            fitted = fitted_answers(part, metric, model, part.examples["train"], names)
+            train = part.examples["train"]
+            fitted = {split: fitted_answers(part, metric, model, train, split) for split in names}
             places = np.flatnonzero(fold_of == number)
             for place, answer in zip(places, fitted[SCORED_ON], strict=True):
                 at_home[place] = answer
