@@ -62,8 +62,18 @@ def measured(config: str, overrides: tuple[str, ...] = ()) -> dict[str, Any]:
     Raises:
         ConfigError, DataError, ArtifactError: as `probe_layers` and `load_comparison`.
     """
-    sources = _sources(config, overrides)
-    found = panels("estimate", sources, ("train",), _about, _measured, with_mean=True)
+    sources, parts = _sources(config, overrides), []
+
+    def about(task: Task, items: dict[str, Items]) -> dict[str, Any]:
+        said, train = _about(task, items), items["train"]
+        # Once for all layers: cutting thousands of groups takes seconds.
+        parts[:] = measures.folds(train.targets, train.groups, said["metric"] != CORRELATION)
+        return said
+
+    def measure(task: Task, states: States, items: dict[str, Items], layer: int) -> dict:
+        return _measured(task, states["train"][layer], items["train"].targets, parts)
+
+    found = panels("estimate", sources, ("train",), about, measure, with_mean=True)
     (panel,) = labelled(found, with_module=True)
     rows = [
         {"encoder": series["label"], **{key: series[key] for key in _ABOUT}, **layer}
@@ -141,12 +151,11 @@ def check_groups(groups: np.ndarray, what: str) -> None:
         )
 
 
-def _measured(task: Task, states: States, items: dict[str, Items], layer: int) -> dict[str, float]:
-    features, labels = states["train"][layer], items["train"].targets
+def _measured(
+    task: Task, features: np.ndarray, labels: np.ndarray, parts: measures.Folds
+) -> dict[str, float]:
     metric = _metric(task)
-    classes = metric != CORRELATION
-    given = features, labels, classes
-    parts = measures.folds(labels, items["train"].groups, classes)
+    given = features, labels, metric != CORRELATION
     return {
         "probe": score(labels, measures.linear_probe(*given, parts), metric),
         "neighbours": score(labels, measures.nearest_neighbours(*given, parts), metric),
