@@ -9,13 +9,14 @@ from benchmarks.results.blocks import FEWEST_POOLED, NOTHING, Contents, as_table
 from benchmarks.results.published import beginning
 from tf_adapt.analysis.pooling.effects import FAMILIES, order
 from tf_adapt.analysis.pooling.layouts import named_arm
+from tf_adapt.config.data_sections import HOME
 from tf_adapt.paper import SYMBOLS
 from tf_adapt.printing import words
 from tf_adapt.report.cells import ranked
 from tf_adapt.report.content import Content
 from tf_adapt.report.scored_cells import ScoredCell
 from tf_adapt.report.shift.domains import ShiftedDomain
-from tf_adapt.report.shift.worst import HOME, simple_models
+from tf_adapt.report.shift.worst import simple_models
 from tf_adapt.statistics.random_effects import random_effects
 from tf_adapt.statistics.relation import PairTest
 

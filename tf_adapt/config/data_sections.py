@@ -75,7 +75,7 @@ Metric = Field(
 )
 """The score that selects the epoch and that counts in a comparison; null: the dataset's own, else
 the first of the kind of task."""
-HOME = "home"  # the scored split in reports (`tf_adapt.report.shift.worst`)
+HOME = "home"  # what reports call the scored split
 
 
 def _not_home(name: str) -> str:

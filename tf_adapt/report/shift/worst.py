@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from tf_adapt.config.data_sections import HOME
 from tf_adapt.report.content import Content, ReferenceScores
 
 
@@ -12,9 +13,6 @@ class Worst:
     name: str
     domain: str
     score: float
-
-
-HOME = "home"
 
 
 def best_in_worst(content: Content) -> Worst | None:
