@@ -59,7 +59,7 @@ def test_texts_as_scikit_learn():
     gold = [[r.label for r in split] for split in SPLITS]
     models = [LogisticRegression(C=1 / p, max_iter=300).fit(x[0], gold[0]) for p in PENALTIES]
     best = max(models, key=lambda model: model.score(x[1], gold[1]))
-    found = bag_of_words.classifier(train, dev, scored, share(gold[1]))
+    found = bag_of_words.classifier(train, dev, share(gold[1]))(scored)
     assert found == list(best.predict(x[2]))
     assert share(gold[2])(found) > 0.7  # the most frequent label has half of it
 
@@ -79,7 +79,7 @@ def test_pairs_as_scikit_learn():
 
     models = [Ridge(alpha=penalty).fit(x[0], gold[0]) for penalty in PENALTIES]
     best = max(models, key=lambda model: correlation(model.predict(x[1])))
-    found = bag_of_words.regression(train, dev, scored, correlation)
+    found = bag_of_words.regression(train, dev, correlation)(scored)
     np.testing.assert_allclose(found, best.predict(x[2]), atol=0.02)  # another solver
     assert correlation(found, 2) > 0.5
 
@@ -93,15 +93,15 @@ def test_sets_of_labels_are_choices_of_their_own():
         for split in SPLITS
     ]
     gold = [[r.label for r in split] for split in splits]
-    found = bag_of_words.label_sets(*splits, share(gold[1]))
+    found = bag_of_words.label_sets(*splits[:2], share(gold[1]))(splits[2])
     words = vectors_of(splits)
     x = [words.transform([r.text_a for r in split]).toarray() for split in splits]
     for label in ("film", "plot", "a"):
         has = [label in labels for labels in gold[0]]
         model = LogisticRegression(C=100, max_iter=300).fit(x[0], has)
         assert [label in labels for labels in found] == model.predict(x[2]).tolist()
-    nothing = [[replace(r, label=()) for r in split] for split in splits]
-    assert bag_of_words.label_sets(*nothing, share([()] * 60)) == [()] * 80
+    nothing = [[replace(r, label=()) for r in split] for split in splits[:2]]
+    assert bag_of_words.label_sets(*nothing, share([()] * 60))(splits[2]) == [()] * 80
 
 
 def sentences(count, seed):
@@ -118,7 +118,7 @@ def sentences(count, seed):
 def test_words_are_tagged_by_themselves_and_their_neighbours():
     train, dev, scored = splits = [sentences(60, 0), sentences(20, 1), sentences(30, 2)]
     gold = [[list(s.tags) for s in split] for split in splits]
-    found = word_tagger.tagger(train, dev, scored, share(gold[1]))
+    found = word_tagger.tagger(train, dev, share(gold[1]))(scored)
     assert found == gold[2]  # `a Bob` is no name: one word before decides
     # Words alone do not tell.
     names = DictVectorizer()
@@ -134,14 +134,13 @@ def test_words_are_tagged_by_themselves_and_their_neighbours():
 def test_a_part_of_train_may_have_one_label():
     train, dev, scored = SPLITS
     one = [replace(r, label="mid") for r in train]
-    assert bag_of_words.classifier(one, dev, scored, len) == ["mid"] * 80
+    assert bag_of_words.classifier(one, dev, len)(scored) == ["mid"] * 80
     # Without a word the most frequent label is all that can be learnt.
     blank = [Record(" ", label=label) for label in ("low", "mid", "mid")]
-    assert (
-        bag_of_words.classifier(blank, dev, scored, share([r.label for r in dev])) == ["mid"] * 80
-    )
+    answers = bag_of_words.classifier(blank, dev, share([r.label for r in dev]))
+    assert answers(scored) == ["mid"] * 80
     tagged = [TaggedSentence(("a", "b"), ("O", "O"))] * 3
-    assert word_tagger.tagger(tagged, tagged, tagged, len) == [["O", "O"]] * 3
+    assert word_tagger.tagger(tagged, tagged, len)(tagged) == [["O", "O"]] * 3
 
 
 @pytest.fixture
@@ -174,7 +173,7 @@ def test_cells_are_tested_against_it(outcomes):
     splits = load_splits(outcomes.comparison.data)
     (reference,) = results_of(outcomes, splits).references
     train = splits.examples["train"]
-    answers = references.fitted_answers(splits, "accuracy", reference.name, train)
+    answers = references.fit(splits, "accuracy", reference.name, train)(splits.examples["test"])
     gold = [record.label for record in splits.examples["test"]]
     assert reference.name == "TF-IDF + logistic regression"
     assert reference.score == share(gold)(answers)
@@ -187,12 +186,14 @@ def test_with_a_part_of_train_it_sees_no_more_than_the_cells(outcomes, monkeypat
     splits = load_splits(outcomes.comparison.data)
     seen = []
     monkeypatch.setattr(
-        references, "fitted_answers", lambda *given: seen.append(given[-2]) or ["a"] * 3
+        references, "fit", lambda *given: seen.append(given[-1]) or (lambda scored: len(scored))
     )
     outcomes.examples = 24
-    references._of_trainings(outcomes, splits, "accuracy", "x", ["test"])
+    found = references._of_trainings(outcomes, splits, "accuracy", "x", ["test", "dev"])
     train = splits.examples["train"]
+    # Once for all splits.
     assert seen == [part_of(train, 24, seed) for seed in (0, 1, 2)]
+    assert found == {split: [len(splits.examples[split])] * 3 for split in ("test", "dev")}
 
 
 def test_a_similarity_is_computed_once_for_each_pretrained_encoder(outcomes, monkeypatch):

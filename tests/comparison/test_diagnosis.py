@@ -17,7 +17,7 @@ from sklearn.metrics import roc_auc_score
 
 from hub_modules.storage.files import write_text
 from tf_adapt.commands.main import cli
-from tf_adapt.comparison.baselines.bag_of_words import text_features
+from tf_adapt.comparison.baselines.bag_of_words import features_like
 from tf_adapt.comparison.diagnosis import diagnosing, texts
 from tf_adapt.comparison.diagnosis.causes import CAUSES, overrides
 from tf_adapt.comparison.diagnosis.counter_runs import counter_folder
@@ -215,7 +215,7 @@ def test_of_many_texts_a_sample_is_fitted(monkeypatch):
     monkeypatch.setattr(texts, "MOST_TEXTS", 60)
     train, fitted = records(200, wrong={3, 20, 141, 158}), []
     monkeypatch.setattr(
-        texts, "text_features", lambda *splits: fitted.append(splits[0]) or text_features(*splits)
+        texts, "features_like", lambda train: fitted.append(train) or features_like(train)
     )
     assert texts.label_check(train, records(60, 1)).dev == 1
     train[7] = replace(train[7], label="rare")

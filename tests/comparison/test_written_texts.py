@@ -115,7 +115,7 @@ def test_other_scores_and_their_simple_models(kind, content, tmp_path):
     splits = load_splits(comparison_from(given, "test").data)
     test, train = splits.examples["test"], splits.examples["train"]
     (name,) = WRITTEN[kind].simple_models
-    said = references.fitted_answers(splits, metric, name, train)
+    said = references.fit(splits, metric, name, train)(test)
     gold = [one.target for one in test]
     score = score_of(metric, item_statistics(metric, said, gold).sum(0))
     rouge = RougeScorer(["rouge1"]).score
@@ -145,9 +145,9 @@ def test_frequencies_of_words_and_bytes_by_pencil():
     end = 4 / 262
     of_a, of_c = (2 + 3 * 2 / 262 * end) / 7, 3 * 1 / 262 * end / 7
     of_end = (1 + 3 * end) / 7
-    found = word_frequencies.log_probabilities(train, scored)
+    found = word_frequencies.word_log_probabilities(train)(scored)
     assert found == pytest.approx([math.log(of_a * of_c * of_end), math.log(of_end)])
-    (long,) = word_frequencies.log_probabilities(train, [Record("", label="c" * 999)])
+    (long,) = word_frequencies.word_log_probabilities(train)([Record("", label="c" * 999)])
     expected = math.log(3 * end / 7 * of_end) - 999 * math.log(262)
     assert long == pytest.approx(expected)
     splits = type("Splits", (), {"examples": {"train": train}, "kind": "text_generation"})
@@ -167,12 +167,11 @@ def test_one_text_to_everything_is_one_answer(kind):
 def test_a_reply_is_chosen_by_its_words(content):
     splits = load_splits(comparison_from(content["dialog"], "test").data)
     test = splits.examples["test"]
-    said = word_frequencies.replies(splits.examples["train"], [], test, len)
+    said = word_frequencies.replies(splits.examples["train"], [], len)(test)
     hits = [hit for *_, hit in said]
     assert np.mean(hits) >= tfidf_hits(test)  # of 4, and of 20
-    assert [one[1] for one in said] == word_frequencies.log_probabilities(
-        splits.examples["train"], test
-    )
+    known = word_frequencies.word_log_probabilities(splits.examples["train"])
+    assert [one[1] for one in said] == known(test)
 
 
 def test_the_target_of_the_nearest_source_as_by_all_cosines():
@@ -183,7 +182,7 @@ def test_the_target_of_the_nearest_source_as_by_all_cosines():
     )
     known = TfidfVectorizer().fit([one.text_a for one in train])
     vectors = [known.transform([one.text_a for one in some]).toarray() for some in (train, scored)]
-    found = [int(target) for target, _ in word_frequencies.texts(train, [], scored, len)]
+    found = [int(target) for target, _ in word_frequencies.texts(train, [], len)(scored)]
     cosines = vectors[1] @ vectors[0].T
     assert cosines[np.arange(30), found] == pytest.approx(cosines.max(axis=1))
 

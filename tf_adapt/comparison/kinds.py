@@ -42,8 +42,8 @@ class Row:
         questions: gold, probabilities, labels → what is asked of each example, one by one; None:
             labels are not searched for errors.
         constant: the gold label of an example, the answer to everything → its prediction.
-        simple_models: name of each model that is tried first → train, dev, the scored examples, and
-            the score of answers on dev → the answers on the scored ones.
+        simple_models: name of each model that is tried first → train, dev, and the score of answers
+            on dev → what answers other examples.
         untrained_models: outcomes, a split → name of each encoder that answers without training →
             its answers.
         example: name of the data that ship, for `tf-adapt init --example`; by default the kind's;
@@ -65,7 +65,7 @@ class Row:
     )
     samples: int = 0
     constant: Callable[[Any, Any], Any] = lambda gold, answer: answer
-    simple_models: Mapping[str, Callable[..., list]] = field(default_factory=dict)
+    simple_models: Mapping[str, Callable[..., bag_of_words.Answers]] = field(default_factory=dict)
     untrained_models: Callable[[Outcomes, str], dict[str, list]] = no_similarities
     example: str | None = None
     no_parts: str = ""

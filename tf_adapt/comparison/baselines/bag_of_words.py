@@ -1,7 +1,8 @@
 """TF-IDF with a linear model, of texts and of pairs of texts. Imports no TensorFlow."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,21 +18,18 @@ MOST_WORDS = 100_000
 MOST_STEPS = 300
 
 Score = Callable[[list], float]  # of answers on dev
+Answers = Callable[[Sequence], list]  # of examples, as in the files of a run
 
 
-def classifier(
-    train: Sequence[Record], dev: Sequence[Record], scored: Sequence[Record], score: Score
-) -> list[str]:
-    """The labels of logistic regression on TF-IDF of words and of pairs of neighbouring words."""
+def classifier(train: Sequence[Record], dev: Sequence[Record], score: Score) -> Answers:
+    """Labels, of logistic regression on TF-IDF of words and of pairs of neighbouring words."""
     labels = [record.label for record in train]
     if len(set(labels)) == 1:  # a part of train
-        return [labels[0]] * len(scored)
-    return best_of(logistic_regression, text_features(train, dev, scored), labels, score)
+        return lambda scored: [labels[0]] * len(scored)
+    return best_of(logistic_regression, features_like(train), (train, labels), dev, score)
 
 
-def label_sets(
-    train: Sequence[Record], dev: Sequence[Record], scored: Sequence[Record], score: Score
-) -> list[tuple[str, ...]]:
+def label_sets(train: Sequence[Record], dev: Sequence[Record], score: Score) -> Answers:
     """As `classifier`, a logistic regression for each label; a set has the probable ones."""
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.preprocessing import MultiLabelBinarizer
@@ -39,29 +37,29 @@ def label_sets(
     names = MultiLabelBinarizer()
     targets = names.fit_transform([record.label for record in train])
     if not len(names.classes_):
-        return [()] * len(scored)
+        return lambda scored: [()] * len(scored)
 
-    def sets(predicted: np.ndarray) -> list[tuple[str, ...]]:
+    def sets(predicted: np.ndarray, scored: Sequence[Record]) -> list[tuple[str, ...]]:
         return [tuple(sorted(labels)) for labels in names.inverse_transform(predicted)]
 
     return best_of(
         lambda penalty: OneVsRestClassifier(logistic_regression(penalty)),
-        text_features(train, dev, scored),
-        targets,
-        lambda predicted: score(sets(predicted)),
+        features_like(train),
+        (train, targets),
+        dev,
+        score,
         sets,
     )
 
 
-def regression(
-    train: Sequence[Record], dev: Sequence[Record], scored: Sequence[Record], score: Score
-) -> list[float]:
-    """The scores of ridge regression on the features of `classifier`."""
+def regression(train: Sequence[Record], dev: Sequence[Record], score: Score) -> Answers:
+    """Scores, of ridge regression on the features of `classifier`."""
     from sklearn.linear_model import Ridge
 
     targets = [record.label for record in train]
-    features = text_features(train, dev, scored)
-    return best_of(lambda penalty: Ridge(alpha=penalty), features, targets, score)
+    return best_of(
+        lambda penalty: Ridge(alpha=penalty), features_like(train), (train, targets), dev, score
+    )
 
 
 def logistic_regression(penalty: float) -> Any:
@@ -73,34 +71,46 @@ def logistic_regression(penalty: float) -> Any:
 
 def best_of(
     model: Callable[[float], Any],
-    features: tuple,
-    targets: Sequence,
-    score: Callable[[Any], float],
-    answers: Callable[[np.ndarray], list] = np.ndarray.tolist,
-) -> list:
-    """The answers on the scored examples of the model with the best score on dev.
+    features: Callable[[Sequence], Any],
+    train: tuple[Sequence, Sequence],
+    dev: Sequence,
+    score: Score,
+    answers: Callable[[np.ndarray, Sequence], list] = lambda predicted, scored: predicted.tolist(),
+) -> Answers:
+    """What the model with the best score on dev answers.
 
     Args:
         model: a penalty → a model of scikit-learn.
-        features: of train, dev and the scored examples.
-        targets: of train.
-        score: what is predicted on dev → its score.
-        answers: what is predicted on the scored examples → answers, as in the files of a run.
+        features: examples → what the model reads of them.
+        train: examples and targets.
+        answers: what is predicted on examples, and these → answers.
     """
+
+    def of_model(fitted: Any, given: Any, examples: Sequence) -> list:
+        with _one_thread():
+            return answers(fitted.predict(given), examples)
+
+    given, of_dev = features(train[0]), features(dev)
+    with _one_thread():
+        models = [model(penalty).fit(given, train[1]) for penalty in PENALTIES]
+    scores = [score(of_model(fitted, of_dev, dev)) for fitted in models]
+    best = models[int(np.argmax(scores))]
+    return lambda scored: of_model(best, features(scored), scored)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """With one thread the sums, and so the answers, do not depend on the machine's cores."""
     from threadpoolctl import threadpool_limits
 
-    train, dev, scored = features
-    # One thread: the sums, and so the answers, do not depend on the machine's cores.
     with threadpool_limits(1), warnings.catch_warnings():
         # A fit that has not converged is as good a baseline; a label may be in every example.
         warnings.simplefilter("ignore")
-        models = [model(penalty).fit(train, targets) for penalty in PENALTIES]
-        scores = [score(fitted.predict(dev)) for fitted in models]
-        return answers(models[int(np.argmax(scores))].predict(scored))
+        yield
 
 
-def text_features(*splits: Sequence[Record]) -> tuple:
-    """The features of the examples of each split; words and their weights are of the first.
+def features_like(train: Sequence[Record]) -> Callable[[Sequence[Record]], Any]:
+    """Examples → their features; words and their weights are those of `train`.
 
     Of a text its TF-IDF vector; of a pair with vectors u and v `[u; v; |u − v|; u ⊙ v; u·v]`.
     """
@@ -109,13 +119,13 @@ def text_features(*splits: Sequence[Record]) -> tuple:
     vectors = TfidfVectorizer(
         token_pattern=TOKEN, ngram_range=(1, 2), sublinear_tf=True, max_features=MOST_WORDS
     )
-    texts = [text for record in splits[0] for text in _texts(record)]
+    texts = [text for record in train for text in _texts(record)]
     # Blank texts alone: a word that is not in them, so that models learn how frequent labels are.
     vectors.fit(texts if any(text.strip() for text in texts) else ["-"])
-    return tuple(_of_split(vectors, records) for records in splits)
+    return lambda records: _features(vectors, records)
 
 
-def _of_split(vectors: Any, records: Sequence[Record]) -> Any:
+def _features(vectors: Any, records: Sequence[Record]) -> Any:
     from scipy.sparse import csr_matrix, hstack
 
     first = vectors.transform([record.text_a for record in records])

@@ -1,10 +1,12 @@
 """What a practitioner would try before any training of an encoder, scored as the cells are."""
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
 
 from tf_adapt.comparison.answers import fold_of_examples
+from tf_adapt.comparison.baselines.bag_of_words import Answers
 from tf_adapt.comparison.baselines.similarity import ALL
 from tf_adapt.comparison.cell_results import CHOSEN_ON, SCORED_ON
 from tf_adapt.comparison.execution.outcomes import Outcomes
@@ -45,24 +47,15 @@ def references(outcomes: Outcomes, splits: Splits, metric: str) -> dict[str, dic
 
 def dev_scores(splits: Splits, metric: str) -> list[float]:
     """The scores on dev of the simple models that train, which chose their penalties there."""
-    train, models = splits.examples["train"][:MOST_EXAMPLES], KINDS[splits.kind].simple_models
-    answers = [fitted_answers(splits, metric, one, train, CHOSEN_ON) for one in models]
-    sums = [_statistics(splits, metric, of_model).sum(0) for of_model in answers]
-    return [float(score_of(metric, of_model)) for of_model in sums]
+    train, dev = splits.examples["train"][:MOST_EXAMPLES], splits.examples[CHOSEN_ON]
+    fitted = [fit(splits, metric, one, train) for one in KINDS[splits.kind].simple_models]
+    return [_dev_score(splits, metric, answers(dev)) for answers in fitted]
 
 
-def fitted_answers(
-    splits: Splits, metric: str, model: str, train: list, split: str = SCORED_ON
-) -> list:
-    """The answers of a simple model on a split: fitted on `train`, its penalty chosen by the score
-    on dev."""
-    dev, scored = splits.examples[CHOSEN_ON], splits.examples[split]
-
-    def score(answers: list) -> float:
-        sums = _statistics(splits, metric, answers).sum(0)
-        return float(score_of(metric, sums))
-
-    return KINDS[splits.kind].simple_models[model](train, dev, scored, score)
+def fit(splits: Splits, metric: str, model: str, train: list) -> Answers:
+    """A simple model, fitted on `train`, its penalty chosen by the score on dev."""
+    score = functools.partial(_dev_score, splits, metric)
+    return KINDS[splits.kind].simple_models[model](train, splits.examples[CHOSEN_ON], score)
 
 
 def _of_trainings(
@@ -73,16 +66,11 @@ def _of_trainings(
     if outcomes.comparison.folds:
         return _of_folds(outcomes, splits, metric, model, names)
     count = min(outcomes.examples or len(train), MOST_EXAMPLES)
-    if count == len(train):
-        return {
-            split: [fitted_answers(splits, metric, model, train, split)] * len(seeds)
-            for split in names
-        }
-    parts = [part_of(train, count, seed) for seed in seeds]
-    return {
-        split: [fitted_answers(splits, metric, model, part, split) for part in parts]
-        for split in names
-    }
+    is_whole = count == len(train)
+    parts = [train] if is_whole else [part_of(train, count, seed) for seed in seeds]
+    fitted = [fit(splits, metric, model, part) for part in parts]
+    found = {split: [answers(splits.examples[split]) for answers in fitted] for split in names}
+    return {split: rows * len(seeds) if is_whole else rows for split, rows in found.items()}
 
 
 def _of_folds(
@@ -98,17 +86,17 @@ def _of_folds(
         for number in range(folds):
             fold = {"fold": FoldConfig(of=folds, leave_out=number, seed=repeat)}
             part = load_splits(data.model_copy(update=fold))
-            train = part.examples["train"]
-            fitted = {split: fitted_answers(part, metric, model, train, split) for split in names}
+            fitted = fit(part, metric, model, part.examples["train"])
             places = np.flatnonzero(fold_of == number)
-            for place, answer in zip(places, fitted[SCORED_ON], strict=True):
+            for place, answer in zip(places, fitted(part.examples[SCORED_ON]), strict=True):
                 at_home[place] = answer
             for split in names[1:]:
-                found[split].append(fitted[split])
+                found[split].append(fitted(part.examples[split]))
         found[SCORED_ON].append(at_home)
     return found
 
 
-def _statistics(splits: Splits, metric: str, answers: list) -> np.ndarray:
+def _dev_score(splits: Splits, metric: str, answers: list) -> float:
     gold = gold_answers(splits.examples[CHOSEN_ON], splits.kind)
-    return item_statistics(metric, answers, gold, splits.labels, splits.scheme)
+    rows = item_statistics(metric, answers, gold, splits.labels, splits.scheme)
+    return float(score_of(metric, rows.sum(0)))

@@ -2,11 +2,11 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tf_adapt.comparison.baselines.bag_of_words import Score
+from tf_adapt.comparison.baselines.bag_of_words import Answers, Score
 from tf_adapt.comparison.baselines.nearest_source import nearest_targets
 from tf_adapt.comparison.by_kind.written_texts import BYTES
 from tf_adapt.data.formats import Record
@@ -15,26 +15,28 @@ from tf_adapt.tasks.by_kind.dialog import DISTRACTORS
 from tf_adapt.training.by_kind.nearest_reply import nearest_of
 
 
-def texts(
-    train: Sequence[Record], dev: Sequence[Record], scored: Sequence[Record], score: Score
-) -> list[tuple[str, float]]:
+def texts(train: Sequence[Record], dev: Sequence[Record], score: Score) -> Answers:
     """The texts of `nearest_targets`, and `log p` of each right one."""
-    return list(zip(nearest_targets(train, scored), log_probabilities(train, scored), strict=True))
+    log_probabilities, nearest = word_log_probabilities(train), nearest_targets(train)
+    return lambda scored: list(zip(nearest(scored), log_probabilities(scored), strict=True))
 
 
-def replies(
-    train: Sequence[Exchange], dev: Sequence[Exchange], scored: Sequence[Exchange], score: Score
-) -> list[tuple[str, float, float]]:
-    """No text, `log p` of each right one, and the chance that it is chosen of those of training, by
-    `nearest_of`."""
-    hits = nearest_of(scored, 1 + DISTRACTORS)
-    return [("", *of_text) for of_text in zip(log_probabilities(train, scored), hits, strict=True)]
+def replies(train: Sequence[Exchange], dev: Sequence[Exchange], score: Score) -> Answers:
+    """No text, `log p` of each right one, and the chance that it is chosen of those of its split,
+    by `nearest_of`."""
+    log_probabilities = word_log_probabilities(train)
+
+    def answers(scored: Sequence[Exchange]) -> list[tuple[str, float, float]]:
+        hits = nearest_of(scored, 1 + DISTRACTORS)
+        return [("", *of_text) for of_text in zip(log_probabilities(scored), hits, strict=True)]
+
+    return answers
 
 
-def log_probabilities(
-    train: Sequence[Record | Exchange], scored: Sequence[Record | Exchange]
-) -> list[float]:
-    """`Σ log p(w)` of the words of each right text, between white space, and of its end.
+def word_log_probabilities(
+    train: Sequence[Record | Exchange],
+) -> Callable[[Sequence[Record | Exchange]], list[float]]:
+    """Examples → `Σ log p(w)` of the words of each right text, between white space, and of its end.
 
     With N words in train, T different ones, and `c(w)` of w:
     `p(w) = (c(w) + T·q(w)) / (N + T)`, where `q(w) = Π q(b)` over its bytes and a last blank, whose
@@ -53,7 +55,7 @@ def log_probabilities(
         known = math.log(counts[word]) if counts[word] else -math.inf
         return float(np.logaddexp(known, math.log(types) + unseen)) - math.log(seen + types)
 
-    return [math.fsum(map(log_probability, _words(one.target))) for one in scored]
+    return lambda scored: [math.fsum(map(log_probability, _words(one.target))) for one in scored]
 
 
 def _words(text: str) -> list[bytes]:

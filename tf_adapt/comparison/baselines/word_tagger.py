@@ -2,38 +2,34 @@
 
 from collections.abc import Iterator, Sequence
 
-from tf_adapt.comparison.baselines.bag_of_words import Score, best_of, logistic_regression
+from tf_adapt.comparison.baselines.bag_of_words import (
+    Answers,
+    Score,
+    best_of,
+    logistic_regression,
+)
 from tf_adapt.data.formats import TaggedSentence
 
 AROUND = (-2, -1, 1, 2)
 ENDS = (1, 2, 3, 4)
 
 
-def tagger(
-    train: Sequence[TaggedSentence],
-    dev: Sequence[TaggedSentence],
-    scored: Sequence[TaggedSentence],
-    score: Score,
-) -> list[list[str]]:
+def tagger(train: Sequence[TaggedSentence], dev: Sequence[TaggedSentence], score: Score) -> Answers:
     """The tags of each sentence, from its words, their beginnings, ends and shapes, and the two
     neighbours on either side."""
     from sklearn.feature_extraction import DictVectorizer
 
     tags = [tag for sentence in train for tag in sentence.tags]
     if len(set(tags)) == 1:  # a part of train
-        return [[tags[0]] * len(sentence.words) for sentence in scored]
-    names = DictVectorizer()
-    features = (
-        names.fit_transform(_words(train)),
-        names.transform(_words(dev)),
-        names.transform(_words(scored)),
-    )
+        return lambda scored: [[tags[0]] * len(sentence.words) for sentence in scored]
+    names = DictVectorizer().fit(_words(train))
     return best_of(
         logistic_regression,
-        features,
-        tags,
-        lambda predicted: score(_sentences(predicted.tolist(), dev)),
-        lambda predicted: _sentences(predicted.tolist(), scored),
+        lambda sentences: names.transform(_words(sentences)),
+        (train, tags),
+        dev,
+        score,
+        lambda predicted, sentences: _sentences(predicted.tolist(), sentences),
     )
 
 

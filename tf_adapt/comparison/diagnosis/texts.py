@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
-from tf_adapt.comparison.baselines.bag_of_words import logistic_regression, text_features
+from tf_adapt.comparison.baselines.bag_of_words import features_like, logistic_regression
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.splits.groups import item_groups
 from tf_adapt.statistics.label_errors import label_errors
@@ -126,7 +126,8 @@ def _out_of_fold(
     folds = min(FOLDS, int(groups.max()) + 1, int(np.bincount(targets).max()))
     if folds < 2 or not any(text.strip() for record in records for text in record.texts):
         return None
-    of_texts, *of_others = text_features(records, others) if others else text_features(records)
+    features = features_like(records)
+    of_texts, of_others = features(records), features(others) if others else None
     shape = (len(records), int(targets.max()) + 1)
     probabilities, elsewhere, learnt = np.zeros(shape), [], False
     with threadpool_limits(1), warnings.catch_warnings():
@@ -138,9 +139,9 @@ def _out_of_fold(
             learnt = True
             model = logistic_regression(PENALTY).fit(of_texts[fitted], targets[fitted])
             probabilities[np.ix_(left, model.classes_)] = model.predict_proba(of_texts[left])
-            for some in of_others:
-                answers = np.zeros((some.shape[0], shape[1]))
-                answers[:, model.classes_] = model.predict_proba(some)
+            if others:
+                answers = np.zeros((len(others), shape[1]))
+                answers[:, model.classes_] = model.predict_proba(of_others)
                 elsewhere.append(answers)
     return (probabilities, elsewhere) if learnt else None
 
