@@ -2,6 +2,7 @@
 
 import itertools
 import shutil
+from types import SimpleNamespace
 
 import keras
 import numpy as np
@@ -18,7 +19,7 @@ from tf_adapt.heads.similarity import SimilarityHead
 from tf_adapt.models.contrastive.contrasts import cosines
 from tf_adapt.models.contrastive.fitted_heads import fit_line, fit_logistic
 from tf_adapt.models.contrastive.losses import SCALE, cosent, cosine_error
-from tf_adapt.models.contrastive.pairs import drawn_pairs
+from tf_adapt.models.contrastive.pairs import drawn_pairs, steps_of_pairs
 
 TASK = ta.Task("classification", labels=["no", "yes"])
 SCORES = ta.Task("pair_regression", label_range=(0.0, 5.0))
@@ -60,6 +61,17 @@ def test_each_text_has_as_many_pairs_of_both_kinds():
     np.testing.assert_array_equal(again.second, pairs.second)
     assert (other.second != pairs.second).any()
     assert drawn_pairs(np.zeros(3, int), 2, 0, 0).equal.tolist() == [1] * 6
+
+
+def test_the_pairs_of_a_text_are_in_many_batches():
+    """Of texts of quite different lengths."""
+    labels, lengths = np.arange(16) % 2, 2 ** np.arange(16)
+    prepared = SimpleNamespace(targets=tf.constant(labels), lengths=lengths)
+    steps = steps_of_pairs(prepared, 20, 16, seed=1, epoch=0)
+    assert [len(first) for first, _, _ in steps] == [16] * 40
+    # A text begins 40 of 640 pairs: a batch without one has a chance of (1 − 1/16)^16, 36 %.
+    batches = [sum(text in first for first, _, _ in steps) for text in range(16)]
+    assert min(batches) >= 18  # of 25.8 expected, deviation 3
 
 
 def test_losses_against_their_sums():
