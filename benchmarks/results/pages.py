@@ -9,6 +9,7 @@ import re
 from benchmarks.results import blocks
 from benchmarks.results.abroad import abroad_block
 from benchmarks.results.blocks import Contents
+from benchmarks.results.costs import costs_block
 from benchmarks.results.families import families_block
 from benchmarks.results.predicted import predicted_block
 from benchmarks.results.ranking import ranking_block
@@ -26,6 +27,7 @@ BLOCKS = blocks.BLOCKS | {
     "predicted": predicted_block,
     "ranking": ranking_block,
     "abroad": abroad_block,
+    "costs": costs_block,
     "families": families_block,
 }
 _PLACE = re.compile(r"<!-- made: (\w+) (\w+) -->\n.*?<!-- /made -->", re.DOTALL)

@@ -16,6 +16,7 @@ from sklearn.metrics import accuracy_score
 from benchmarks.results import adding
 from benchmarks.results.__main__ import main
 from benchmarks.results.adding import HOME, ROOT, add
+from benchmarks.results.costs import costs_block
 from benchmarks.results.differences import MEASURES, TABLE, table
 from benchmarks.results.found_figure import FIGURE, figure
 from benchmarks.results.gallery import gallery, shown
@@ -246,6 +247,32 @@ def test_reports_have_the_verdict_of_the_answers(finished):
     assert f"<h1>{report.sentence}</h1>" in report.html.replace(' class="long"', "")
     assert "s a training" not in report.html and report.svg.startswith("<?xml")
     assert f"**{report.sentence}**\n\n[![" in gallery([report])
+
+
+def test_costs_beside_those_of_tuning_everything(finished, tmp_path):
+    add(finished, "one", tmp_path / "home")
+    (content,) = published(tmp_path / "home").values()
+
+    def costing(seconds):
+        cells = [
+            replace(cell, costs=replace(cell.costs, training_seconds=seconds[cell.adaptation]))
+            for cell in content.cells
+        ]
+        return replace(content, cells=cells)
+
+    times = [(10.0, 20.0), (80.0, 10.0), (7.0, None)]
+    contents = {
+        f"table2_{number}": costing({"feature_extraction": frozen, "fine_tuning": tuned})
+        for number, (frozen, tuned) in enumerate(times)
+    }
+    lines = costs_block(contents, "table2").splitlines()
+    # Half and eight times: twice as geometric mean; without a time of 🔥 there is no ratio.
+    assert [line.split(" | ")[1::2] for line in lines[2:]] == [
+        ["❄ feature_extraction", "2.00"],
+        ["🔥 fine_tuning", "1.00"],
+    ]
+    assert all(line.endswith(" 2 |") for line in lines[2:])
+    assert costs_block({}, "table2") == costs_block(contents, "other") == "None is published yet."
 
 
 def test_pages_of_several_comparisons(finished, tmp_path):

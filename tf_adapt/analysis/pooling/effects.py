@@ -114,7 +114,7 @@ def effects_of(contents: Mapping[Path, Content]) -> tuple[list[Score], list[Effe
         for cell in content.cells:
             if cell.results.mean is None:
                 continue
-            encoder, arm = cell.encoder, _arm(cell, content.kind)
+            encoder, arm = cell.encoder, arm_of(cell, content.kind)
             place = (dataset, encoder, arm)
             if place in known:
                 raise ArtifactError(
@@ -180,7 +180,7 @@ def order(arm: str) -> tuple[int, str]:
     return place, arm
 
 
-def _arm(cell: ScoredCell, kind: str) -> str:
+def arm_of(cell: ScoredCell, kind: str) -> str:
     """The adaptation of a cell, with all that tells it from others, and its head where it is not
     the default one."""
     about = [f"{key} {value}" for key, value in sorted(cell.settings.items())]
