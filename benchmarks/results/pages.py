@@ -21,6 +21,7 @@ PAGES = (
     "docs/results_analyses.md",
     "hub_modules/pretrained/bert_small/README.md",
     "docs/what_we_found.md",
+    "docs/table2.md",
     "docs/parity.md",
 )
 BLOCKS = blocks.BLOCKS | {
