@@ -310,3 +310,18 @@ def test_pages_of_several_comparisons(finished, tmp_path):
         with pytest.raises(ConfigError, match=f"page: `made: {wrong}`: expected one of comparis"):
             made(f"<!-- made: {wrong} -->\n<!-- /made -->", contents, "page")
     assert not_shown([page], {"table2_x": content, "other": content}) == ["other"]
+
+
+def test_readmes_sentence_on_shift_is_the_pages():
+    page = (ROOT / "docs/what_we_found.md").read_text("utf-8")
+    head, _, *rows = page.split("made: abroad shift -->")[1].strip().splitlines()
+    column = [name.strip() for name in head.split("|")].index("🔥 − ❄")
+    (first,) = (n for n, row in enumerate(rows) if row.startswith("| shift_sick_mnli"))
+    home, *abroad = (row.split("|")[column].strip() for row in rows[first : first + 6])
+    said = re.search(
+        r"MiniLM is ([\d.]+) points ahead of ❄ at home and up to ([\d.]+) behind on MultiNLI's "
+        "genres, both decided",
+        (ROOT / "README.md").read_text("utf-8"),
+    )
+    worst = min(abroad, key=lambda one: float(one.strip("*").replace("−", "-")))
+    assert [home, worst] == [f"+{said[1]}*", f"−{said[2]}*"]
