@@ -36,14 +36,13 @@ def comparison_block(contents: Contents, name: str) -> str:
         "",
         words.metric_name(content.metric),
         "from the best",
-        "rate",
         "weights trained",
         "seconds",
     ]
     rows = [[_named(cell), *_row(cell, order_of_cells[0], content)] for cell in order_of_cells]
     simple = [(words.visible(one.name), one.score) for one in content.references]
     simple.append((answer_text(content.baseline.answer, content.kind), content.baseline.score))
-    rows += [[label, words.score(score), *[""] * 4] for label, score in simple]
+    rows += [[label, words.score(score), *[""] * 3] for label, score in simple]
     return f"{_about(content)}\n\n{as_table(head, rows)}"
 
 
@@ -64,7 +63,6 @@ def _row(cell: ScoredCell, best: ScoredCell, content: Content) -> list[str]:
     return [
         _score(cell, content),
         _difference(cell, best, content),
-        words.rate(cell.learning_rate),
         words.parameters(costs.trainable_parameters),
         "" if costs.training_seconds is None else f"{costs.training_seconds:,.0f}",
     ]
