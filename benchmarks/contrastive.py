@@ -17,25 +17,25 @@ import click
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
+from benchmarks.results.adding import ROOT
+from benchmarks.results.few_labels import CONTESTANTS as NAMES
+from benchmarks.results.few_labels import FILE, table
 from benchmarks.side_by_side.child import Child
 from hub_modules.sentence_transformers import SentenceSettings, settings_texts
 from hub_modules.storage.files import write_text
 from tf_adapt.data.datasets import load_dataset
 
-FILE = Path(__file__).parents[1] / "docs" / "contrastive.json"
 DATASETS = {"sst2_sentences": "sst2", "trec": "trec", "cola": "cola"}
 DRAWS = {8: 10, 64: 5}  # texts a label → draws
 SCORED = 400
-CONTESTANTS = {
-    "ours": ("contrastive_ours.py", "ours"),
-    "SetFit": ("contrastive_setfit.py", "setfit"),
-}
+WHERE = [("contrastive_ours.py", "ours"), ("contrastive_setfit.py", "setfit")]
+CONTESTANTS = dict(zip(NAMES, WHERE, strict=True))
 
 
 @click.command()
 @click.option("--texts", "sizes", multiple=True, type=click.Choice(list(map(str, DRAWS))))
 @click.option("--dataset", "datasets", multiple=True, type=click.Choice(list(DATASETS)))
-@click.option("--out", default=FILE, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--out", default=ROOT / FILE, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--show", is_flag=True, help="Trains nothing.")
 def main(sizes: tuple[str, ...], datasets: tuple[str, ...], out: Path, show: bool) -> None:
     """Trains what is not in the file yet, and prints its table."""
@@ -44,7 +44,7 @@ def main(sizes: tuple[str, ...], datasets: tuple[str, ...], out: Path, show: boo
         for size in map(int, sizes or DRAWS):
             for dataset in datasets or DATASETS:
                 _train(dataset, size, scores, out)
-    click.echo("\n".join(table(scores)))
+    click.echo(table(scores))
 
 
 def _train(dataset: str, size: int, scores: dict, out: Path) -> None:
@@ -95,23 +95,6 @@ def _module(folder: Path) -> Path:
     for name, text in settings_texts(settings, 384, {}).items():
         (folder / name).write_text(text, "utf-8")
     return folder
-
-
-def table(scores: dict) -> list[str]:
-    """Means and deviations over the draws that both have, × 100."""
-    lines = ["| texts a label | score | draws | ours | SetFit |", "| --- | --- | --- | --- | --- |"]
-    for key, contestants in scores.items():
-        dataset, size = key.split("/")
-        metric = "matthews" if dataset == "cola" else "accuracy"
-        seeds = sorted(set.intersection(*(set(rows) for rows in contestants.values())))
-        cells = []
-        for name in CONTESTANTS:
-            values = 100 * np.array([contestants[name][seed][metric] for seed in seeds])
-            cells.append(
-                f"{values.mean():.1f} ± {values.std(ddof=1):.1f}" if len(seeds) > 1 else ""
-            )
-        lines.append(f"| {size} | {dataset}, {metric} | {len(seeds)} | {' | '.join(cells)} |")
-    return lines
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Pages with places for what is made of the published comparisons, and of docs/families.json.
+"""Pages with places for what is made of the published comparisons, and of the tables of
+docs/*.json.
 
 A place is between `<!-- made: KIND NAME -->` and `<!-- /made -->`; kinds are the keys of
 `BLOCKS`, a name is that of a comparison, what the names of several begin with, or `all`.
@@ -11,6 +12,7 @@ from benchmarks.results.abroad import abroad_block
 from benchmarks.results.blocks import Contents
 from benchmarks.results.costs import costs_block
 from benchmarks.results.families import families_block
+from benchmarks.results.few_labels import few_labels_block
 from benchmarks.results.predicted import predicted_block
 from benchmarks.results.ranking import ranking_block
 from tf_adapt.errors import ConfigError
@@ -23,6 +25,7 @@ PAGES = (
     "docs/what_we_found.md",
     "docs/table2.md",
     "docs/parity.md",
+    "docs/guide_adaptations.md",
 )
 BLOCKS = blocks.BLOCKS | {
     "predicted": predicted_block,
@@ -30,6 +33,7 @@ BLOCKS = blocks.BLOCKS | {
     "abroad": abroad_block,
     "costs": costs_block,
     "families": families_block,
+    "few_labels": few_labels_block,
 }
 _PLACE = re.compile(r"<!-- made: (\w+) (\w+) -->\n.*?<!-- /made -->", re.DOTALL)
 

@@ -18,6 +18,7 @@ from benchmarks.results.__main__ import main
 from benchmarks.results.adding import HOME, ROOT, add
 from benchmarks.results.costs import costs_block
 from benchmarks.results.differences import MEASURES, TABLE, table
+from benchmarks.results.few_labels import table as table_of_few_labels
 from benchmarks.results.found_figure import FIGURE, figure
 from benchmarks.results.gallery import gallery, shown
 from benchmarks.results.pages import PAGES, made, not_shown
@@ -273,6 +274,23 @@ def test_costs_beside_those_of_tuning_everything(finished, tmp_path):
     ]
     assert all(line.endswith(" 2 |") for line in lines[2:])
     assert costs_block({}, "table2") == costs_block(contents, "other") == "None is published yet."
+
+
+def test_the_table_of_few_labels_by_pencil():
+    def of(*values):
+        return {str(n): {"accuracy": 0.5, "matthews": value} for n, value in enumerate(values)}
+
+    rows = table_of_few_labels(
+        {
+            "cola/8": {"ours": of(0.1, 0.2, 0.9), "SetFit": of(0.2, 0.2)},
+            "trec/8": {"ours": of(0.1), "SetFit": of(0.1)},
+        }
+    ).splitlines()
+    # Of two draws, the third has no other: differences −0.1 and 0, deviation 0.0707, error 0.05.
+    assert (
+        rows[2] == "| 8 | cola, Matthews correlation | 2 | 15.0 ± 7.1 | 20.0 ± 0.0 | −5.0 (± 5.0) |"
+    )
+    assert rows[3] == "| 8 | trec, accuracy | 1 | – | – |  |"
 
 
 def test_pages_of_several_comparisons(finished, tmp_path):
