@@ -14,6 +14,7 @@ from hub_modules.errors import ArtifactError
 from hub_modules.huggingface_handles import NATIVE, is_native, model_type, preset_class
 from hub_modules.keras_hub.backbones import BACKBONES, backbone_class
 from hub_modules.shipped import shipped_names
+from hub_modules.storage.hub_pages import page_hint
 from hub_modules.storage.model_hubs import HUGGINGFACE, KAGGLE, kaggle_folder, local_handle
 
 PREFIX = "keras:"
@@ -108,13 +109,16 @@ def _none_of(families: list[str]) -> str:
 
 def hint(handle: str) -> str:
     """What to do about a handle that is no folder: it may be a file, almost a shipped module's
-    name, or a name of HuggingFace's hub or of a preset; or ""."""
+    name, or a name of HuggingFace's hub or of a preset, or the page of one; or ""."""
     name = handle.removeprefix(PREFIX)
     if os.path.isfile(name):
         return "; that is a file: give the folder that it is in"
-    for hub in (HUGGINGFACE, KAGGLE):
-        if name.startswith(scheme := hub.removesuffix("//")):
-            return f"; did you mean {hub}{name.removeprefix(scheme).lstrip('/')}?"
+    if (page := page_hint(name)) is not None:
+        return f"; {page}"
+    for prefix in (HUGGINGFACE, KAGGLE, PREFIX):
+        scheme = prefix.removesuffix("//")
+        if name.lower().startswith(scheme):
+            return f"; did you mean {prefix}{name[len(scheme) :].lstrip('/')}?"
     # Names of presets are no nearer than this to those of shipped modules.
     if nearest := get_close_matches(handle, shipped_names(), n=1, cutoff=0.8):
         return f"; did you mean {nearest[0]}?"

@@ -11,6 +11,7 @@ from socket import gaierror
 
 from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.storage.fetching import check_fetching, may_fetch
+from hub_modules.storage.hub_pages import page_hint
 
 HUGGINGFACE, KAGGLE = "hf://", "kaggle://"
 _NAME = r"[A-Za-z0-9][\w.-]{0,95}"
@@ -40,9 +41,12 @@ def local_handle(handle: str | os.PathLike) -> str:
 
     Raises:
         ArtifactError: there is no such model, or it cannot be downloaded; as `check_fetching`.
-        ConfigError: it is no name of the hub, or the hub's package is not installed.
+        ConfigError: it is no name of the hub but its page or something else, or the hub's package
+            is not installed.
     """
     text = os.fspath(handle)
+    if "://" in text and (hint := page_hint(text)) is not None:
+        raise ConfigError(f"module {text}: {hint}")
     for prefix, fetch in _HUBS.items():
         if text.startswith(prefix):
             return fetch(text.removeprefix(prefix))

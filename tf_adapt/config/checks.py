@@ -13,6 +13,7 @@ from hub_modules.find import is_word_vectors
 from hub_modules.keras_hub.handles import PREFIX, hint
 from hub_modules.shipped import shipped_names
 from hub_modules.storage.files import why_no_name
+from hub_modules.storage.hub_pages import page_hint
 from hub_modules.storage.strict_yaml import KeyPath
 from tf_adapt.adaptation.adaptations import ADAPTATIONS
 from tf_adapt.adaptation.phases import Adaptation
@@ -272,7 +273,7 @@ def _path_problems(config: Config) -> Found:
 
 
 def _handle_problems(handle: str, path: KeyPath) -> Found:
-    if is_name_or_url(handle):
+    if is_name_or_url(handle) and page_hint(handle) is None:
         return
     with contextlib.suppress(OSError):  # a name that is too long for any file
         # The root folder is no module.
