@@ -26,7 +26,8 @@ def fine_tuning(reinitialise: int | None = None) -> Adaptation:
 
     Args:
         reinitialise: number of the topmost layers that start, with a pooler, from random weights
-            in place of the pretrained ones (native transformers); None: none.
+            in place of the pretrained ones (native transformers, not below a language model's
+            output layer); None: none.
 
     References: Zhang et al. 2021, "Revisiting Few-sample BERT Fine-tuning", section 5.
     """

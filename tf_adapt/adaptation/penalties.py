@@ -54,7 +54,8 @@ def l2_sp(
 
     Raises:
         ConfigError: a number is out of range, the model is not built or does not contain this
-            encoder, or `start` is of another encoder.
+            encoder, `start` is of another encoder, or the model's topmost layers began from random
+            weights (`reinitialise`) and w⁰ is left out.
 
     Source: Li, Grandvalet, Davoine 2018, "Explicit inductive bias for transfer learning with
     convolutional networks", section 3.
@@ -142,6 +143,12 @@ def _checked_start(
         raise ConfigError("penalties: expected an encoder that is part of the model, got another")
     if start is not None and not start.is_of(encoder):
         raise ConfigError("start: expected the starting point of this encoder, got another's")
+    drawn = getattr(getattr(model, "adaptation", None), "reinitialised", 0)
+    if start is None and drawn:
+        raise ConfigError(
+            "penalties: expected an adaptation without reinitialise, which makes w⁰ of the topmost "
+            f"layers random, got {drawn}; leave it out, or give w⁰ as start=ta.StartingPoint(…)"
+        )
     # A step that is traced already has no such penalty.
     model.train_function = model.test_function = None
     return start or StartingPoint(encoder)

@@ -37,6 +37,7 @@ def problems_of(config: Config) -> Found:
     yield from _learning_problems(config)
     yield from _path_problems(config)
     yield from _start_problems(config)
+    yield from _reinitialise_problems(config)
     yield from _pretrained_problems(config)
     yield from _long_problems(config)
     yield from _prompt_problems(config)
@@ -180,18 +181,28 @@ def _start_problems(config: Config) -> Found:
             "expected either run, the folder of a finished run, or config, that of a run to train "
             f"first, got {got}",
         )
-    if config.adaptation.reinitialise is not None:
-        yield (
-            ("adaptation", "reinitialise"),
-            "expected null together with start, whose weights would be lost in these layers, got "
-            f"{config.adaptation.reinitialise}",
-        )
     if start.config is not None and config.training.strategy is not None:
         yield (
             ("start", "config"),
             f"expected null together with training.strategy, got {shown(start.config)}; train it "
             "by itself, and name its folder in start.run",
         )
+
+
+def _reinitialise_problems(config: Config) -> Found:
+    layers = config.adaptation.reinitialise
+    if layers is None:
+        return
+    held = "which would hold these layers at random weights"
+    for key, section, reason in (
+        ("start", config.start, "whose weights would be lost in these layers"),
+        *((f"penalties.{name}", penalty, held) for name, penalty in config.penalties),
+    ):
+        if section is not None:
+            yield (
+                ("adaptation", "reinitialise"),
+                f"expected null together with {key}, {reason}, got {layers}; remove one of them",
+            )
 
 
 def _pretrained_problems(config: Config) -> Found:

@@ -71,6 +71,11 @@ _NO_PROMPTS = {
     ("encoder", "prompts"): "expected null for {kind}, which reads words, not whole texts, got "
     "{got}"
 }
+_REINITIALISE = ("adaptation", "reinitialise")
+_NO_NEW_LAYERS: Refused = {
+    _REINITIALISE: "expected null for {kind}, whose pretrained output layer reads these layers, "
+    "got {got}; remove the key"
+}
 _ALONE: Refused = {
     ("data",): "expected another kind than {kind}, which is trained alone; take it out"
 }
@@ -155,12 +160,16 @@ KINDS = {
         refused_rules=_NO_OVERLAP,
     ),
     "dialog": Row(
-        _NO_DECODER | _NO_PROMPTS | _OF_NO_LABEL | {("encoder", "long"): _NOT_SUPPORTED},
+        _NO_DECODER
+        | _NO_PROMPTS
+        | _NO_NEW_LAYERS
+        | _OF_NO_LABEL
+        | {("encoder", "long"): _NOT_SUPPORTED},
         refused_among_tasks=_ALONE,
         refused_rules=_NO_OVERLAP | _NO_MISTAKES,
     ),
     "text_generation": Row(
-        _OF_NO_LABEL,
+        _OF_NO_LABEL | {_REINITIALISE: _NOT_SUPPORTED},
         refused_among_tasks=_ALONE,
         refused_rules=_NO_OVERLAP | _NO_MISTAKES,
         required={
@@ -169,7 +178,12 @@ KINDS = {
         },
     ),
     "language_model": Row(
-        _NO_DECODER | _NO_THRESHOLDS | _NO_CLASS_WEIGHT | _OF_ONE_LABEL | _NO_PROMPTS,
+        _NO_DECODER
+        | _NO_THRESHOLDS
+        | _NO_CLASS_WEIGHT
+        | _OF_ONE_LABEL
+        | _NO_PROMPTS
+        | _NO_NEW_LAYERS,
         refused_among_tasks={
             ("data", "format"): "expected labelled data, got text; a language model is trained "
             "alone, with data and objective: language_model"

@@ -49,6 +49,23 @@ def reinitialise(encoder: HubEncoder, layers: int) -> None:
     encoder.as_stored = False
 
 
+def refuse_new_layers(layers: int, kind: str) -> None:
+    """Refuses new random weights below an output layer that was pretrained on the old ones.
+
+    Args:
+        layers: how many of the topmost layers are to be drawn anew.
+        kind: of task, for the message.
+
+    Raises:
+        ConfigError: there are any.
+    """
+    if layers:
+        raise ConfigError(
+            f"reinitialise (adaptation.reinitialise in a config): expected none for {kind}, whose "
+            f"pretrained output layer reads these layers, got {layers}; leave it out"
+        )
+
+
 def _initializer(part: str) -> keras.initializers.Initializer:
     if part == "kernel":
         return keras.initializers.TruncatedNormal(stddev=STANDARD_DEVIATION)

@@ -6,6 +6,7 @@ from tf_adapt.adaptation.adaptations import as_adaptation
 from tf_adapt.adaptation.phases import HEAD, Adaptation
 from tf_adapt.adaptation.unfreezing import group_names, make_trainable
 from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.encoder.reinitialised import refuse_new_layers
 from tf_adapt.errors import ConfigError
 from tf_adapt.heads.contrastive import refuse_kind
 from tf_adapt.models.adapted_model import AdaptedModel
@@ -28,7 +29,7 @@ def build_language_model(
 
     Raises:
         ConfigError: the module has no output layer, or the adaptation is unknown or contradicts
-            the encoder, or trains nothing at first.
+            the encoder, trains nothing at first, or draws layers anew.
 
     Examples:
         >>> task, encoder = ta.Task("language_model"), ta.HubEncoder("modules/masked_bert")
@@ -43,6 +44,7 @@ def build_language_model(
     encoder.leave_unread(("pooler",))
     adaptation = None if adaptation is None else as_adaptation(adaptation)
     if adaptation is not None:
+        refuse_new_layers(adaptation.reinitialised, task.kind)
         make_trainable(encoder, adaptation)
     if adaptation is not None and adaptation.pairs is not None:
         raise ConfigError(f"adaptation: {refuse_kind(task.kind)}")

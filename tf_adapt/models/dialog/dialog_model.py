@@ -9,6 +9,7 @@ from tf_adapt.adaptation.phases import Adaptation
 from tf_adapt.adaptation.unfreezing import make_trainable
 from tf_adapt.data.packing.dialog import OTHERS, REPLIES, prompts_of
 from tf_adapt.encoder.hub_encoder import HubEncoder
+from tf_adapt.encoder.reinitialised import refuse_new_layers
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.adapted_model import AdaptedModel
 from tf_adapt.models.dialog.heads import ReplyChooser
@@ -24,10 +25,12 @@ def build_dialog_model(
 
     Raises:
         ConfigError: the adaptation is unknown or contradicts the encoder, or the encoder would be
-            frozen: the embeddings of its new tokens have to be learnt; gradient checkpointing.
+            frozen: the embeddings of its new tokens have to be learnt; layers are to be drawn
+            anew; gradient checkpointing.
     """
     adaptation = None if adaptation is None else as_adaptation(adaptation)
     if adaptation is not None:
+        refuse_new_layers(adaptation.reinitialised, task.kind)
         make_trainable(encoder, adaptation)
     if not encoder.trainable_weights or (adaptation is not None and adaptation.pairs is not None):
         raise ConfigError(
