@@ -230,11 +230,7 @@ def test_c4_unknown_name_opens_nothing(good, tmp_path):
         ("encoder.handle", "/", shipped),
         ("encoder.handle", "//.", shipped),
         ("encoder.handle", "file:///etc/passwd", shipped),
-        (
-            "encoder.handle",
-            "https://huggingface.co/a/b?x",
-            "; that is a page, not a module: give hf",
-        ),
+        ("encoder.handle", "https://huggingface.co/a/b", shipped),
         ("encoder.preprocessor", "no/such/folder", shipped),
     ):
         content = copy.deepcopy(good)
