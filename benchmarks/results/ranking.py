@@ -1,5 +1,6 @@
 """Whether frozen states order encoders as tuning does, beside an order that looks at no state."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
@@ -14,6 +15,9 @@ from benchmarks.results.published import beginning
 from tf_adapt.report.estimate.measures import MEASURES
 
 STATIC = "tuned scores on the other data sets"
+
+
+Encoder = tuple[float, dict[str, float]]  # tuned, the best layer of each measure
 
 
 class Pair(NamedTuple):
@@ -42,23 +46,27 @@ def ranking_block(contents: Contents, prefix: str) -> str:
 
 
 def _pairs(contents: Contents, home: Path = HOME) -> Iterator[Pair]:
+    for (dataset, _), encoders in _by_data(contents, home).items():
+        for a, b in combinations(sorted(encoders), 2):
+            (tuned_a, best_a), (tuned_b, best_b) = encoders[a], encoders[b]
+            differences = {measure: best_a[measure] - best_b[measure] for measure in MEASURES}
+            yield Pair(dataset, (a, b), tuned_a - tuned_b, differences)
+
+
+def _by_data(contents: Contents, home: Path) -> dict[tuple, dict[str, Encoder]]:
+    """By data set and number of training examples each encoder that has ❄ and 🔥, of the last
+    comparison that has it."""
+    found: dict[tuple, dict[str, Encoder]] = defaultdict(dict)
     for name, content in contents.items():
         measures = measures_of(content, home / name)
         if measures is None:
             continue
-        tuned = {one.encoder: one.results.mean for _, _, one in tuned_and_frozen({name: content})}
-        best = {
-            encoder: {
-                measure: max(
-                    row[measure] for row in measures["ranking"] if row["module"] == encoder
-                )
-                for measure in MEASURES
-            }
-            for encoder in tuned
-        }
-        for a, b in combinations(sorted(tuned), 2):
-            differences = {measure: best[a][measure] - best[b][measure] for measure in MEASURES}
-            yield Pair(content.dataset, (a, b), tuned[a] - tuned[b], differences)
+        for _, _, tuned in tuned_and_frozen({name: content}):
+            rows = [row for row in measures["ranking"] if row["module"] == tuned.encoder]
+            best = {measure: max(row[measure] for row in rows) for measure in MEASURES}
+            of_data = found[content.dataset, content.examples["train"]]
+            of_data[tuned.encoder] = (tuned.results.mean, best)
+    return found
 
 
 def _on_others(pair: Pair, pairs: list[Pair]) -> float | None:

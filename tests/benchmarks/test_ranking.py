@@ -5,7 +5,12 @@ from types import SimpleNamespace
 from benchmarks.results import ranking
 from tf_adapt.report.estimate.measures import MEASURES
 
-TUNED = {name: {"a": 0.9, "b": 0.5} for name in "vxy"} | {"z": {"a": 0.4, "b": 0.5, "c": 0.6}}
+# Two comparisons are on the data z; of others on x another part of train was learned.
+TUNED = {name: {"a": 0.9, "b": 0.5} for name in ("v", "x", "y")} | {
+    "z": {"a": 0.4, "b": 0.5},
+    "z2": {"c": 0.6},
+    "x more": {"c": 0.1},
+}
 # The best layer counts.
 PROBES = {"a": [0.1, 0.7], "b": [0.2, 0.3], "c": [0.8, 0.1]}
 
@@ -32,7 +37,10 @@ def test_pairs_that_are_ordered_as_tuned(monkeypatch):
     monkeypatch.setattr(
         ranking, "measures_of", lambda content, folder: content.dataset != "w" and measured or None
     )
-    contents = {name: SimpleNamespace(dataset=name) for name in (*TUNED, "w")}
+    contents = {
+        name: SimpleNamespace(dataset=name[0], examples={"train": 9 if " " in name else 5})
+        for name in (*TUNED, "w")
+    }
     lines = ranking.ranking_block(contents, "all").splitlines()
     # a > b on v, x and y, c > a and c > b on z; b > a there is missed, by the other data sets too.
     assert "| linear probe | 5 of 6 |" in lines
