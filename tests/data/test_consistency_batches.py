@@ -132,5 +132,14 @@ def test_what_is_refused(encoder):
         ta.consistency_batches(RECORDS, RECORDS, TASK, encoder)
     with pytest.raises(ConfigError, match="batch_size: expected at least 1, got 0"):
         ta.consistency_batches(RECORDS, MORE, TASK, encoder, batch_size=0)
+    for given, message in (
+        ({"perturbation": "wordz"}, "perturbation: expected one of dropout, .*did you mean words?"),
+        ({"perturbation": "words", "rate": 3}, "rate: expected a number between 0 and 1, got 3"),
+        ({"perturbation": "words", "rate": "a"}, "rate: expected a number .*, got 'a'"),
+        ({"perturbation": "paraphrases"}, "paraphrases: expected a file .*, got None with paraph"),
+        ({"paraphrases": "a.tsv"}, "None with another, got 'a.tsv' with dropout"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            ta.consistency_batches(RECORDS, MORE, TASK, encoder, **given)
     with pytest.raises(DataError, match="expected at most 4 tokens"):
         ta.consistency_batches(RECORDS[1:2], MORE, TASK, encoder, max_length=4)

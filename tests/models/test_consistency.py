@@ -327,3 +327,10 @@ def test_what_cannot_be_consistent(tiny_bert, tiny_elmo):
     inputs, targets = first(ta.batches(TEXTS, TASK, model.encoder))
     with pytest.raises(ConfigError, match="expected batches with unlabelled texts, got some with"):
         model.train_on_batch(inputs, targets)
+
+
+def test_batches_of_another_perturbation(calm):
+    model = made(calm, "words", eager=True)
+    inputs, targets = first(batches(model, "dropout"))
+    with pytest.raises(ConfigError, match="others in their place, .*perturbation='words'"):
+        model.train_on_batch(inputs, targets)

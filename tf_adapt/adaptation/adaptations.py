@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 
+from hub_modules.native.added.settings import check_count
 from tf_adapt.adaptation.added_weights import adapters, bitfit, lora
 from tf_adapt.adaptation.phases import HEAD, NEW, Adaptation, Phase, with_settings
 from tf_adapt.errors import ConfigError
@@ -32,7 +33,7 @@ def fine_tuning(reinitialise: int | None = None) -> Adaptation:
     References: Zhang et al. 2021, "Revisiting Few-sample BERT Fine-tuning", section 5.
     """
     if reinitialise is not None:
-        _check_count("reinitialise", reinitialise)
+        check_count("reinitialise", reinitialise)
     return Adaptation(
         "fine_tuning", lambda groups: [Phase(tuple(groups))], reinitialised=reinitialise or 0
     )
@@ -64,7 +65,7 @@ def top_layers(layers: int = 1) -> Adaptation:
     Args:
         layers: number of transformer or LSTM layers.
     """
-    _check_count("layers", layers)
+    check_count("layers", layers)
 
     def plan(groups):
         numbered = [name for name in groups if re.fullmatch(r"(layer|lstm)_\d+", name)]
@@ -174,7 +175,7 @@ def contrastive(iterations: int = 20) -> Adaptation:
 
     References: Tunstall et al. 2022, "Efficient Few-Shot Learning Without Prompts" (SetFit).
     """
-    _check_count("iterations", iterations)
+    check_count("iterations", iterations)
 
     def plan(groups):
         return [Phase(tuple(name for name in groups if name != HEAD))]
@@ -220,20 +221,15 @@ def _length(name: str, given: int | None, patience: int | None) -> int | None:
     """The length of a phase: as given; else 1, or with patience None (unlimited)."""
     if given is None:
         return None if patience is not None else 1
-    _check_count(name, given)
+    check_count(name, given)
     return given
-
-
-def _check_count(name: str, count: int) -> None:
-    if not isinstance(count, int) or count < 1:
-        raise ConfigError(f"{name}: expected a whole number of at least 1, got {count!r}")
 
 
 def _checked(adaptation: Adaptation) -> Adaptation:
     if adaptation.unit not in UNITS:
         raise ConfigError(f"unit: expected one of {', '.join(UNITS)}, got {adaptation.unit!r}")
     if adaptation.patience is not None:
-        _check_count("patience", adaptation.patience)
+        check_count("patience", adaptation.patience)
         if adaptation.unit != "epochs":
             raise ConfigError(
                 "patience: expected unit: epochs, after each of which the dev score is known, got "

@@ -8,6 +8,7 @@ from hub_modules.native.added.settings import (
     BottleneckAdapters,
     Lora,
     ProjectedAdapters,
+    check_flag,
 )
 from tf_adapt.adaptation.phases import HEAD, NEW, Adaptation, Phase, with_settings
 from tf_adapt.errors import ConfigError
@@ -48,6 +49,7 @@ def adapters(
         Murray 2019, "BERT and PALs"; Ruder et al. 2019, "Transfer Learning in NLP" (tutorial); He
         et al. 2022, "Towards a Unified View of Parameter-Efficient Transfer Learning".
     """
+    check_flag("train_embeddings", train_embeddings)
     if kind == BottleneckAdapters.kind:
         added = BottleneckAdapters(size, in_layers, activation, operation, parallel)
     elif kind != ProjectedAdapters.kind:

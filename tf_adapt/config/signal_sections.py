@@ -9,9 +9,10 @@ from pydantic import BeforeValidator, Field
 
 from tf_adapt.config.fields import VERY_MANY, Section, whole
 from tf_adapt.data.limits import MOST_TOKENS
+from tf_adapt.data.perturbed_words import PERTURBATIONS
 from tf_adapt.data.votes import AGGREGATES
 
-PERTURBATION_NAMES = ("dropout", "mask", "noise", "words", "adversarial", "views")
+PERTURBATION_NAMES = tuple(name for name in PERTURBATIONS if name != "paraphrases")
 
 
 class AuxiliaryLossConfig(Section):

@@ -15,7 +15,12 @@ from tf_adapt.data.in_memory.kinds import KINDS
 from tf_adapt.data.in_memory.records import in_memory_records
 from tf_adapt.data.packing.prepare import checked_limit, prepare
 from tf_adapt.data.packing.prepared import PreparedData
-from tf_adapt.data.perturbed_words import CHANGED_SHARE, paraphrased, perturbed_words
+from tf_adapt.data.perturbed_words import (
+    CHANGED_SHARE,
+    check_perturbation,
+    paraphrased,
+    perturbed_words,
+)
 from tf_adapt.errors import DataError
 from tf_adapt.tasks.task import Task
 
@@ -107,9 +112,10 @@ def consistency_batches(
         first_epoch: the epoch of the first pass.
 
     Raises:
-        ConfigError, DataError: as `batches` and `prepared_unlabelled`.
+        ConfigError, DataError: as `batches`, `prepared_unlabelled` and `check_perturbation`.
     """
     check_batch_size(batch_size)
+    check_perturbation(perturbation, rate, paraphrases)
     limits = (max_length, truncate, False)
     train = prepare(records, task, encoder, *limits)
     more = prepared_unlabelled(
@@ -118,7 +124,7 @@ def consistency_batches(
         encoder,
         limits,
         rate if perturbation == "words" else None,
-        paraphrases if perturbation == "paraphrases" else None,
+        paraphrases,
     )
     iterations = itertools.count(first_epoch)
     dataset = _dataset(train, more, lambda: _steps(train, more, batch_size, seed, next(iterations)))

@@ -1,4 +1,4 @@
-"""Words of a text dropped or swapped, and paraphrases from a file."""
+"""What takes the place of an unlabelled text: words dropped or swapped, paraphrases of a file."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,9 +7,33 @@ from pathlib import Path
 import numpy as np
 
 from tf_adapt.data.formats import Record, read_tsv
-from tf_adapt.errors import DataError
+from tf_adapt.errors import ConfigError, DataError
+from tf_adapt.printing.words import did_you_mean
 
+# By name; the last has a file.
+PERTURBATIONS = ("dropout", "mask", "noise", "words", "adversarial", "views", "paraphrases")
 CHANGED_SHARE = 0.1
+
+
+def check_perturbation(name: str, rate: float, file: str | Path | None) -> None:
+    """Checks what takes the place of a text.
+
+    Raises:
+        ConfigError: there is no such perturbation, the rate is not between 0 and 1, or there is a
+            file for another perturbation than paraphrases, or none for them.
+    """
+    if name not in PERTURBATIONS:
+        raise ConfigError(
+            f"perturbation: expected one of {', '.join(PERTURBATIONS)}, got {name!r}"
+            f"{did_you_mean(str(name), PERTURBATIONS)}"
+        )
+    if not isinstance(rate, int | float) or not 0 < rate < 1:
+        raise ConfigError(f"rate: expected a number between 0 and 1, got {rate!r}")
+    if (name == "paraphrases") != (file is not None):
+        raise ConfigError(
+            "paraphrases: expected a file with perturbation paraphrases, and None with another, "
+            f"got {file if file is None else str(file)!r} with {name}"
+        )
 
 
 def perturbed_words(text: str, rate: float, random: np.random.Generator) -> str:

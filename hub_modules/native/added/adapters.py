@@ -163,7 +163,7 @@ def check_added(added: Added, family: str, num_layers: int) -> None:
     in_layers = getattr(added, "in_layers", None)
     if in_layers is None:
         return
-    known = all(isinstance(number, int) and 0 <= number < num_layers for number in in_layers)
+    known = all(type(number) is int and 0 <= number < num_layers for number in in_layers)
     if not in_layers or not known or len(set(in_layers)) < len(in_layers):
         raise ConfigError(
             f"in_layers (adaptation.in_layers in a config): expected numbers of layers from 0 to "

@@ -1,7 +1,7 @@
 """What an adaptation adds to an encoder, as plain values. Imports no TensorFlow."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
@@ -40,13 +40,14 @@ class BottleneckAdapters:
     parallel: bool = False
 
     def __post_init__(self):
-        _check_size("size", self.size)
+        check_count("size", self.size)
         for name, allowed in (("activation", OWN_ACTIVATIONS), ("operation", OPERATIONS)):
             if getattr(self, name) not in allowed:
                 raise ConfigError(
                     f"{name}: expected {' or '.join(allowed)}, got {getattr(self, name)!r}"
                 )
-        _hold_tuple(self, "in_layers")
+        check_flag("parallel", self.parallel)
+        _hold_layers(self)
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class ProjectedAdapters:
     size: int = 64
 
     def __post_init__(self):
-        _check_size("size", self.size)
+        check_count("size", self.size)
 
 
 @dataclass(frozen=True)
@@ -92,17 +93,15 @@ class TaskAttention:
     size: int = 204
 
     def __post_init__(self):
-        names = () if isinstance(self.tasks, str) else tuple(self.tasks)
+        wanted = "names of letters, digits and _, no digit first, each once"
+        _hold_tuple(self, "tasks", wanted)
+        names = self.tasks
         fit = all(
             isinstance(name, str) and name.isascii() and name.isidentifier() for name in names
         )
         if not names or not fit or len(set(names)) < len(names):
-            raise ConfigError(
-                "tasks: expected a list of names of letters, digits and _, no digit first, each "
-                f"once, got {self.tasks!r}"
-            )
-        _hold_tuple(self, "tasks")
-        _check_size("task_attention", self.size)
+            raise ConfigError(f"tasks: expected a list of {wanted}, got {list(names)!r}")
+        check_count("task_attention", self.size)
 
 
 @dataclass(frozen=True)
@@ -130,18 +129,19 @@ class Lora:
     in_layers: tuple[int, ...] | None = None
 
     def __post_init__(self):
-        _check_size("rank", self.rank)
-        if not isinstance(self.alpha, int | float) or not 0 < self.alpha < math.inf:
+        check_count("rank", self.rank)
+        is_number = isinstance(self.alpha, int | float) and not isinstance(self.alpha, bool)
+        if not is_number or not 0 < self.alpha < math.inf:
             raise ConfigError(f"alpha: expected a number above 0, got {self.alpha!r}")
-        target = tuple(self.target)
-        if not target or len(set(target)) < len(target) or not set(target) <= set(TARGETS):
-            raise ConfigError(
-                f"target: expected some of {', '.join(TARGETS)}, each once, got "
-                f"{', '.join(map(str, target)) or 'none'}"
-            )
         object.__setattr__(self, "alpha", float(self.alpha))
-        _hold_tuple(self, "target")
-        _hold_tuple(self, "in_layers")
+        wanted = f"some of {', '.join(TARGETS)}, each once"
+        _hold_tuple(self, "target", wanted)
+        known = [name for name in TARGETS if name in self.target]
+        if not known or len(known) < len(self.target):
+            raise ConfigError(
+                f"target: expected {wanted}, got {', '.join(map(str, self.target)) or 'none'}"
+            )
+        _hold_layers(self)
 
 
 @dataclass(frozen=True)
@@ -199,11 +199,33 @@ def is_chosen(in_layers: Sequence[int] | None, index: int) -> bool:
     return in_layers is None or index in in_layers
 
 
-def _check_size(name: str, size: int) -> None:
-    if type(size) is not int or size < 1:
-        raise ConfigError(f"{name}: expected a whole number of at least 1, got {size!r}")
+def check_count(name: str, count: int) -> None:
+    """Checks an argument.
+
+    Raises:
+        ConfigError: it is no whole number of at least 1.
+    """
+    if type(count) is not int or count < 1:
+        raise ConfigError(f"{name}: expected a whole number of at least 1, got {count!r}")
 
 
-def _hold_tuple(settings, name: str) -> None:
+def check_flag(name: str, flag: bool) -> None:
+    """Checks an argument.
+
+    Raises:
+        ConfigError: it is neither True nor False.
+    """
+    if not isinstance(flag, bool):
+        raise ConfigError(f"{name}: expected True or False, got {flag!r}")
+
+
+def _hold_layers(settings) -> None:
+    if settings.in_layers is not None:
+        _hold_tuple(settings, "in_layers", "numbers of layers from 0")
+
+
+def _hold_tuple(settings, name: str, wanted: str) -> None:
     value = getattr(settings, name)
-    object.__setattr__(settings, name, None if value is None else tuple(value))
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ConfigError(f"{name}: expected a list of {wanted}, got {value!r}")
+    object.__setattr__(settings, name, tuple(value))

@@ -495,6 +495,7 @@ def test_impossible_adapters_are_refused():
         "size: expected .* at least 1, got 0": {"size": 0},
         r"in_layers .* from 0 to 1, each once, got \[2\]": {"in_layers": [2]},
         r"in_layers .* got \[\]": {"in_layers": []},
+        r"in_layers .* got \[True\]": {"in_layers": [True]},
     }.items():
         with pytest.raises(ConfigError, match=message):
             given(ElmoEncoder(**ELMO), BottleneckAdapters(**settings))

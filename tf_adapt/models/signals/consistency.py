@@ -5,16 +5,18 @@ from keras import ops
 
 from hub_modules.families import FAMILIES
 from tf_adapt.data.consistency_batches import PERTURBED, UNLABELLED, WORDS
+from tf_adapt.data.perturbed_words import PERTURBATIONS
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
-from tf_adapt.models.kinds import KINDS, OF_TEXTS, OF_WORDS_IN_PLACE
+from tf_adapt.models.kinds import KINDS
 from tf_adapt.models.signals.adversarial import EPSILON, NOISE, adversarial_perturbations, noise
 from tf_adapt.models.signals.piece_masking import mask_pieces
 from tf_adapt.models.signals.restricted_views import RestrictedViews
 from tf_adapt.tasks.divergences import consistency_losses
 from tf_adapt.tasks.task import Task
 
-PERTURBATIONS = tuple(dict.fromkeys(OF_TEXTS + OF_WORDS_IN_PLACE))
+# Perturbations that are among the inputs.
+OTHER_TEXTS = ("words", "paraphrases")
 MASKED_SHARE = 0.15
 # Relative length of a change of the embeddings, by perturbation.
 EPSILONS = {"adversarial": EPSILON, "noise": NOISE}
@@ -213,15 +215,17 @@ class Consistency(keras.layers.Layer):
 
     def call(self, inputs, encoder=None, outputs_of=None, training=None):
         """The losses; `outputs_of(texts, training)` are the model's logits."""
-        if UNLABELLED not in inputs:
+        is_other = self.perturbation in OTHER_TEXTS
+        if not {UNLABELLED, *([PERTURBED] if is_other else [])} <= inputs.keys():
             raise ConfigError(
-                "consistency: expected batches with unlabelled texts, got some without; train on "
-                "those of tf_adapt.consistency_batches"
+                "consistency: expected batches with unlabelled texts"
+                f"{' and others in their place' if is_other else ''}, got some without; train on "
+                f"those of ta.consistency_batches(…, perturbation={self.perturbation!r})"
             )
         texts, words = inputs[UNLABELLED], inputs.get(WORDS)
         of_views = self.views is not None
         wanted = ops.stop_gradient(outputs_of(texts, training and not of_views))
-        if self.perturbation in ("words", "paraphrases"):
+        if is_other:
             texts = inputs[PERTURBED]
         elif self.perturbation == "mask":
             texts = {name: self._masked(text) for name, text in texts.items()}
