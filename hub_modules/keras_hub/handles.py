@@ -20,6 +20,7 @@ from hub_modules.storage.model_hubs import HUGGINGFACE, KAGGLE, kaggle_folder, l
 PREFIX = "keras:"
 _PRESET = re.compile(r"[a-z][a-z0-9_.]{0,99}")
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
+_BACKBONE_TYPES = [row.model_type for row in BACKBONES.values()]
 _GPT2 = "GPT2Backbone"
 _PEFT_CONFIG = "adapter_config.json"
 _CAUSAL = "GPT-2 reads from left to right: it is an encoder of the family causal, not of keras"
@@ -55,9 +56,14 @@ def keras_folder(handle: str | os.PathLike) -> Path | None:
     return folder
 
 
+def is_known(family: str | None) -> bool:
+    """Whether some encoder reads models of HuggingFace's format with this `model_type`."""
+    return family in (*NATIVE, *_BACKBONE_TYPES)
+
+
 def _is_backbone(folder: Path) -> bool:
     """Whether a folder of HuggingFace's format is of a family that keras-hub's layers have."""
-    return model_type(folder) in {row.model_type for row in BACKBONES.values()}
+    return model_type(folder) in _BACKBONE_TYPES
 
 
 def check_not_foreign(folder: Path, handle: str) -> None:
@@ -92,14 +98,14 @@ def refuse_gpt2(folder: Path, settings: dict) -> None:
 
 def other_family() -> str:
     """What to do with a model that no encoder reads."""
-    return _none_of([*NATIVE, *(row.model_type for row in BACKBONES.values())])
+    return _none_of([*NATIVE, *_BACKBONE_TYPES])
 
 
 def no_backbone(model_type: str) -> str:
     """What to do with a model that is no backbone of the table."""
     if model_type in NATIVE:
         return f"it is read without keras-hub: give the folder without {PREFIX}"
-    return _none_of([row.model_type for row in BACKBONES.values()])
+    return _none_of(_BACKBONE_TYPES)
 
 
 def _none_of(families: list[str]) -> str:

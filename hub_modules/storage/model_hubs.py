@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from socket import gaierror
+from typing import Any
 
 from hub_modules.errors import ArtifactError, ConfigError
 from hub_modules.storage.fetching import check_fetching, may_fetch
@@ -25,9 +26,11 @@ _ANSWERS = {
     404: "there is no such model or revision; compare the name with the model's page",
 }
 _ANSWER = "try again later"
-# Weights as safetensors, never pickles, and what a tokenizer needs.
-_FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "1_Pooling/*", "README.md", "LICENSE*"]
-_LEFT_OUT = ["onnx/*", "openvino/*", "*/*.safetensors"]
+# Settings and what a tokenizer needs; weights as safetensors, never pickles or parts.
+_SETTINGS = ("*.json", "*.txt", "*.model", "1_Pooling/*", "README.md", "LICENSE*")
+_WEIGHTS = "model.safetensors"
+_ALL = (*_SETTINGS, _WEIGHTS, "heads.safetensors")
+_LEFT_OUT = ["onnx/*", "openvino/*"]
 
 
 def is_address(handle: str) -> bool:
@@ -68,7 +71,7 @@ def _from_huggingface(text: str) -> str:
 
     def is_cached() -> bool:
         try:
-            return any(Path(_snapshot(name, revision, cache, True)).glob("*.safetensors"))
+            return (Path(_snapshot(name, revision, cache, True, _ALL)) / _WEIGHTS).is_file()
         except FileNotFoundError:
             return False
 
@@ -77,7 +80,49 @@ def _from_huggingface(text: str) -> str:
     advice = f"`hf download {asked} --local-dir {where}`, and give the folder ./{where}"
     # Other libraries keep only the files that they read: only the hub knows what is missing.
     download = functools.partial(_snapshot, name, revision, cache, not may_fetch())
-    return _fetched(handle, download, advice, is_cached)
+    # The weights are large: what no encoder reads is refused before they are fetched.
+    settings = _fetched(handle, functools.partial(download, _SETTINGS), advice, is_cached)
+    is_model = _check_family(Path(settings), handle)
+    folder = _fetched(handle, functools.partial(download, _ALL), advice, is_cached)
+    if is_model and not (Path(folder) / _WEIGHTS).is_file():
+        import huggingface_hub
+
+        # Without a network the folder is what other libraries kept, and this fails.
+        asks = functools.partial(huggingface_hub.file_exists, name, _WEIGHTS, revision=revision)
+        _fetched(handle, asks, advice)
+        raise ArtifactError(f"module {handle}: {_no_weights(Path(folder), name)}")
+    return folder
+
+
+def _check_family(folder: Path, handle: str) -> bool:
+    """Whether a folder is of HuggingFace's format.
+
+    Raises:
+        ArtifactError: it is, and of a family that no encoder reads, or of PEFT's.
+    """
+    # Imported here: these ask this file for folders.
+    from hub_modules.huggingface_handles import model_type
+    from hub_modules.keras_hub.handles import check_not_foreign, is_known
+
+    family = model_type(folder)
+    if not is_known(family):
+        check_not_foreign(folder, handle)
+    return family is not None
+
+
+def _no_weights(folder: Path, name: str) -> str:
+    """What there is in the place of `model.safetensors`, and what to do."""
+    saved = "and give the folder (in transformers: save_pretrained of the model"
+    if (folder / f"{_WEIGHTS}.index.json").is_file():
+        return (
+            f"expected {_WEIGHTS}, got weights in several files; save them as one, {saved}, with a "
+            "larger max_shard_size, and of the tokenizer)"
+        )
+    return (
+        f"it has no {_WEIGHTS}, and other files of weights are not read; another revision may have "
+        f"one ({HUGGINGFACE}{name}@refs/pr/N, see the model's page), or save it so, {saved} and of "
+        "the tokenizer)"
+    )
 
 
 def _is_valid_name(name: str) -> bool:
@@ -91,16 +136,18 @@ def _is_valid_name(name: str) -> bool:
 
 
 @functools.cache
-def _snapshot(name: str, revision: str | None, cache: str, local_files_only: bool) -> str:
+def _snapshot(
+    name: str, revision: str | None, cache: str, local_files_only: bool, files: tuple[str, ...]
+) -> str:
     """The folder of a revision, completed; as it is in the cache where there is no network. One
-    process has one revision, and asks once."""
+    process has one revision, and asks for the same files once."""
     import huggingface_hub
 
     return huggingface_hub.snapshot_download(
         name,
         revision=revision,
         cache_dir=cache,
-        allow_patterns=_FILES,
+        allow_patterns=list(files),
         ignore_patterns=_LEFT_OUT,
         local_files_only=local_files_only,
     )
@@ -161,10 +208,10 @@ def _package(name: str, handle: str):
 
 def _fetched(
     handle: str,
-    download: Callable[[], str],
+    download: Callable[[], Any],
     advice: str,
     is_cached: Callable[[], bool] = lambda: False,
-) -> str:
+) -> Any:
     check_fetching(handle, is_cached)
     try:
         return download()

@@ -48,6 +48,18 @@ NAMES = {
 }
 
 
+# What is wrong with a model of HuggingFace's hub → its name, and its files.
+_BERT = {"config.json": {"model_type": "bert"}}
+ON_THE_HUB = {
+    "on the hub, a family that is not here": ("t5", {"config.json": {"model_type": "t5"}}),
+    "on the hub, weights in several files": (
+        "sharded",
+        _BERT | {"model.safetensors.index.json": {}},
+    ),
+    "on the hub, weights as a pickle alone": ("pickled", _BERT),
+}
+
+
 def status(code: int) -> Exception:
     """As the hubs' packages report an answer."""
     error = ValueError(code)
@@ -232,9 +244,23 @@ def refusals() -> list[dict[str, str]]:
         for wrong, (handle, replaced, error) in ANSWERS.items():
             with mock.patch(replaced, side_effect=error):
                 rows.append(_row(wrong, handle, place))
+        for wrong, (name, files) in ON_THE_HUB.items():
+            rows.append(_row_of_hub(wrong, files, place / "hub" / name))
         for wrong, (name, edit) in FOLDERS.items():
             rows.append(_row(wrong, folder_of(name, edit, place), place))
         return rows + [_row(*of_module[:2], place, **of_module[2]) for of_module in modules(place)]
+
+
+def _row_of_hub(wrong: str, files: dict, folder: Path) -> dict[str, str]:
+    """As `_row`; `folder`: a new one, which is the hub's answer."""
+    folder.mkdir(parents=True)
+    for name, content in files.items():
+        written(name, content)(folder)
+    with (
+        mock.patch(_HUGGINGFACE, return_value=str(folder)),
+        mock.patch("huggingface_hub.file_exists", return_value=False),
+    ):
+        return _row(wrong, f"hf://org/{folder.name}", folder)
 
 
 def _row(wrong: str, handle: str, place: Path, **options) -> dict[str, str]:

@@ -84,17 +84,96 @@ def test_what_another_library_left_in_the_cache_is_completed(tmp_path, monkeypat
     asked = []
 
     def download(name, local_files_only, **options):
-        asked.append((name, options["revision"], local_files_only))
+        weights = "model.safetensors" in options["allow_patterns"]
+        asked.append((name, options["revision"], local_files_only, weights))
         return str(RECORDED / "huggingface_mpnet" / "model")
 
     monkeypatch.setattr(hub, "snapshot_download", download)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     for _ in range(2):
         find_module("hf://org/partial@v1")
-    assert asked == [("org/partial", "v1", False)]
+    assert asked == [("org/partial", "v1", False, weights) for weights in (False, True)]
     with fetching(allowed=False):
         find_module("hf://org/partial@v1")
-    assert asked[1:] == [("org/partial", "v1", True)]
+    assert set(asked[2:]) == {("org/partial", "v1", True, weights) for weights in (False, True)}
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """A function that puts files on a hub, and the folder of what is fetched from it."""
+    package = pytest.importorskip("huggingface_hub")
+    from huggingface_hub.utils import filter_repo_objects
+
+    fetched = tmp_path / "fetched"
+
+    def put(files: dict[str, str]) -> Path:
+        def download(name, allow_patterns, ignore_patterns, **_):
+            patterns = {"allow_patterns": allow_patterns, "ignore_patterns": ignore_patterns}
+            for file in filter_repo_objects(files, **patterns):
+                (fetched / file).parent.mkdir(parents=True, exist_ok=True)
+                (fetched / file).write_text(files[file])
+            return str(fetched)
+
+        monkeypatch.setattr(package, "snapshot_download", download)
+        monkeypatch.setattr(package, "file_exists", lambda name, file, **_: file in files)
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+        return fetched
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (
+            {"config.json": '{"model_type": "t5"}', "model.safetensors": ""},
+            r"^module hf://org/name: .*\(t5\); expected one of the families bert, gpt2",
+        ),
+        (
+            {"adapter_config.json": "{}", "adapter_model.safetensors": ""},
+            "a PEFT adapter",
+        ),
+        (
+            {
+                "config.json": '{"model_type": "bert"}',
+                "model.safetensors.index.json": "{}",
+                "model-00001-of-00002.safetensors": "",
+            },
+            "hf://org/name: expected model.safetensors, got weights in several files; save them as",
+        ),
+        (
+            {"config.json": '{"model_type": "bert"}', "pytorch_model.bin": ""},
+            "hf://org/name: it has no model.safetensors, .*; .* .hf://org/name@refs/pr/N, .*save",
+        ),
+    ],
+)
+def test_what_is_not_read_is_refused_before_its_weights_are_fetched(hub, files, message):
+    fetched = hub(files)
+    with pytest.raises(ArtifactError, match=message):
+        find_module("hf://org/name")
+    assert {path.name for path in fetched.iterdir()} == {n for n in files if n.endswith(".json")}
+
+
+def test_a_model_is_fetched_without_what_is_not_read(hub):
+    read = ["config.json", "model.safetensors", "vocab.txt", "1_Pooling/config.json"]
+    files = dict.fromkeys([*read, "model.fp16.safetensors", "onnx/x.json", "tf_model.h5"], "{}")
+    fetched = hub(files | {"config.json": '{"model_type": "mpnet"}'})
+    assert find_module("hf://org/name") == fetched
+    assert sorted(read) == sorted(
+        path.relative_to(fetched).as_posix() for path in fetched.rglob("*") if path.is_file()
+    )
+
+
+def test_a_part_of_a_model_in_the_cache_needs_the_network(cache):
+    folder = cache / "models--org--part"
+    (folder / "snapshots" / "abc").mkdir(parents=True)
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text("abc")
+    (folder / "snapshots" / "abc" / "config.json").write_text('{"model_type": "bert"}')
+    with pytest.raises(ArtifactError, match="HF_HUB_OFFLINE forbids to download it: unset that"):
+        find_module("hf://org/part")
+    with fetching(allowed=False), pytest.raises(ArtifactError, match="not on this machine"):
+        find_module("hf://org/part")
 
 
 def test_the_newest_whole_version_of_kaggles_cache_needs_no_network(tmp_path, monkeypatch):
