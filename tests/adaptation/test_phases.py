@@ -124,6 +124,8 @@ def test_a_phase_that_ended_early_moves_those_that_follow():
         (lambda: a.lora().phases(BERT), r"lora needs .*adaptation=ta.lora\(\)\) gives"),
         (lambda: a.bitfit().phases(BERT), r"bitfit needs .* the group biases, got"),
         (lambda: a.as_adaptation("thaw"), "expected one of feature_extraction, .*, got 'thaw'"),
+        (lambda: a.as_adaptation("lpft"), r"got 'lpft'; did you mean two_stage\?"),
+        (lambda: a.as_adaptation("SetFit"), r"got 'SetFit'; did you mean contrastive\?"),
         (lambda: a.as_adaptation({"name": "lora"}), "or an object as ta.lora.*, got {'name"),
         (lambda: a.as_adaptation(a.lora), "or an object as ta.lora.*, got <function lora"),
     ],

@@ -243,6 +243,17 @@ UNFIT = [
     ("data.shifted={home: a.tsv}", "data.shifted.home: .*not home, which reports .*got 'home'"),
     ("data.shifted={}", "data.shifted: expected .*got an empty section"),
     ("adaptation=thaw", "adaptation.name: expected one of feature_extraction"),
+    ("adaptation=lp_ft", r"adaptation.name: .*got 'lp_ft'; did you mean two_stage\?"),
+    ("adaptation.name=LP-FT", r"got 'LP-FT'; did you mean two_stage\?"),
+    ("adaptation=setfit", r"adaptation.name: .*got 'setfit'; did you mean contrastive\?"),
+    ("adaptation=fine_tunning", r"got 'fine_tunning'; did you mean fine_tuning\?"),
+    ("adaptation={name: lora, target: [querys]}", r"target.0: .*'querys'; did you mean query\?"),
+    ("optimizer.layer_wise=0.9", r"optimizer.layer_wise: unknown key; did you mean decay\?"),
+    ("optimizer.llrd=0.9", r"optimizer.llrd: unknown key; did you mean decay\?"),
+    (
+        "training.layerwise_decay=0.9",
+        r"training.layerwise_decay: unknown key; did you mean optimizer\.decay\?",
+    ),
     ("adaptation=[fine_tuning]", "adaptation: expected a name, or a section.*got a list"),
     ("adaptation.every=2", "adaptation.every: not a key of fine_tuning, which takes reinit"),
     ("adaptation=two_stage; adaptation.layers=2", "not a key of two_stage, .* head_epochs, patie"),
@@ -349,7 +360,7 @@ def test_all_problems_are_said_at_once_the_mistyped_key_first(config_file):
         ":9: adaption: unknown key; did you mean adaptation?",
         ":8: head: expected default, linear, max_pooling, bi_attention, skip_thoughts, infersent, "
         "cosine, euclidean, bcn, concat_pooling, esim, linear_tagger, "
-        "crf, bilstm, bilstm_crf, span_extractor, got 'bnc'",
+        "crf, bilstm, bilstm_crf, span_extractor, got 'bnc'; did you mean bcn?",
         ":5: training.epochs: expected a whole number from 1 to 1000000, or null for the default, "
         "got 0",
     ]

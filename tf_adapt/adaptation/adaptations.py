@@ -7,6 +7,7 @@ from hub_modules.native.added.settings import check_count
 from tf_adapt.adaptation.added_weights import adapters, bitfit, lora
 from tf_adapt.adaptation.phases import HEAD, NEW, Adaptation, Phase, with_settings
 from tf_adapt.errors import ConfigError
+from tf_adapt.printing.words import did_you_mean
 
 UNITS = ("epochs", "steps")
 
@@ -212,7 +213,7 @@ def as_adaptation(adaptation: str | Adaptation) -> Adaptation:
     if not isinstance(adaptation, str) or adaptation not in names:
         raise ConfigError(
             f"adaptation: expected one of {', '.join(names)}, or an object as ta.lora(rank=8), got "
-            f"{adaptation!r}"
+            f"{adaptation!r}{did_you_mean(str(adaptation), ADAPTATIONS)}"
         )
     return ADAPTATIONS[SHORT_NAMES.get(adaptation, adaptation)]()
 

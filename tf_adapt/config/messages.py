@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from hub_modules.storage.strict_yaml import KeyPath, dotted, float_text
 from tf_adapt.errors import ConfigError
+from tf_adapt.printing.words import did_you_mean, our_name
 
 MOST_SHOWN = 10
 
@@ -73,10 +74,12 @@ def describe(model: type[BaseModel], error: dict) -> str:
     if error["type"] == "extra_forbidden":
         return _unknown_key(model, location)
     field = _field(model, location)
-    expected = "a section" if field is None else field.description
+    expected, names = "a section", []
+    if field is not None:
+        expected, names = field.description, list(_names_in(field.annotation))
     if error["type"] == "missing":
         return f"expected {expected}, but the key is missing; add it"
-    return f"expected {expected}, got {shown(error['input'])}{_hint(error['input'])}"
+    return f"expected {expected}, got {shown(error['input'])}{_hint(error['input'], names)}"
 
 
 def key_path(location: tuple) -> KeyPath:
@@ -125,7 +128,7 @@ def _field(model: type[BaseModel], location: tuple):
 
 
 def _unknown_key(model: type[BaseModel], location: tuple) -> str:
-    key, section = location[-1], model
+    key, section = our_name(location[-1]), model
     for part in location[:-1]:
         section = _sections(section).get(part, section)  # else a number or a user-defined name
     names = sorted(section.model_fields)
@@ -140,14 +143,22 @@ def _unknown_key(model: type[BaseModel], location: tuple) -> str:
     return f"unknown key; expected one of {', '.join(names)}"
 
 
-def _hint(value: Any) -> str:
+def _names_in(annotation: Any) -> Iterator[str]:
+    """The names among which an annotation lets one choose."""
+    for part in get_args(annotation):
+        if isinstance(part, str):
+            yield part
+        yield from _names_in(part)
+
+
+def _hint(value: Any, names: list[str]) -> str:
     if isinstance(value, bool):
         return "; YAML reads yes, no, on and off as true or false: write text in quotes"
     if isinstance(value, str):
         try:
             number = float(value)
         except ValueError:
-            return ""
+            return did_you_mean(value, names)
         if math.isfinite(number):
             return f"; a number is written without quotes: {float_text(number)}"
     return ""

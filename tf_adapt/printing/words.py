@@ -23,6 +23,15 @@ METRICS = {
     "spearman": "Spearman correlation",
     "strict_span_f1": "strict span F1",
 }
+# Names in papers and other libraries, without case and punctuation → ours, of adaptations and keys.
+CALLED_ELSEWHERE = {
+    "lpft": "two_stage",
+    "setfit": "contrastive",
+    "layerwise": "decay",
+    "layerwisedecay": "decay",
+    "layerwiselrdecay": "decay",
+    "llrd": "decay",
+}
 # What a score of a metric, times 100, says besides.
 READ_AS = {"log_probability": "A score of s is a perplexity of exp(−s / 100) for each word"}
 # Control characters that change the direction of all text after them.
@@ -142,9 +151,14 @@ def forgetting_in_words(forgetting: dict) -> str:
     )
 
 
+def our_name(name: str) -> str:
+    """The name here of what is called so elsewhere (`CALLED_ELSEWHERE`), else the name itself."""
+    return CALLED_ELSEWHERE.get("".join(filter(str.isalnum, name.lower())), name)
+
+
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """`; did you mean X?` for the nearest of the names, or nothing."""
-    nearest = difflib.get_close_matches(name, list(names), 1)
+    nearest = difflib.get_close_matches(our_name(name), list(names), 1)
     return f"; did you mean {nearest[0]}?" if nearest else ""
 
 
