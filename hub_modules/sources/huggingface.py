@@ -23,7 +23,7 @@ from hub_modules.sources.files.huggingface_files import (
     Beside,
     write_folder,
 )
-from hub_modules.sources.files.safetensors_file import open_weights, weights_file
+from hub_modules.sources.files.safetensors_file import check_pooler, open_weights, weights_file
 from hub_modules.sources.files.tokenizer_files import (
     read_tokenizer_files,
     word_piece_casing,
@@ -204,7 +204,7 @@ def _read_weights(path: Path, rows: list[Row]) -> tuple[dict[str, np.ndarray], t
             else:
                 stored[plain] = name
         shapes = {plain: tuple(file.get_slice(name).get_shape()) for plain, name in stored.items()}
-        _check_pooler(stored, path)
+        check_pooler(rows, stored, path)
         check(rows, shapes, str(path))
         weights = to_ours(rows, lambda plain: file.get_tensor(stored[plain]), str(path))
     return weights, tuple(sorted(left_out))
@@ -252,15 +252,6 @@ def _plain_name(name: str) -> str:
         if plain.endswith(old):
             plain = plain.removesuffix(old) + new
     return plain
-
-
-def _check_pooler(stored: dict[str, str], path: Path) -> None:
-    if "embeddings.word_embeddings.weight" in stored and "pooler.dense.weight" not in stored:
-        raise ArtifactError(
-            f"{path}: pooler.dense.weight: expected the pooler, got none: this checkpoint was "
-            f"saved without it; as keras:{path.parent} it is read without one (in keras-hub's "
-            "layers), or convert one that has it"
-        )
 
 
 _WRITERS = {

@@ -1,7 +1,7 @@
 """The weights of a HuggingFace folder: one safetensors file."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -93,6 +93,7 @@ def read_weights(
             shape = tuple(file.get_slice(name).get_shape())
             is_merged = merged is not None and merged in plain and shape and shape[axis] % 3 == 0
             shapes |= _thirds(plain, shape, axis) if is_merged else {plain: shape}
+        check_pooler(rows, shapes, path)
         check(rows, shapes, str(path))
 
         def tensor(plain: str) -> np.ndarray:
@@ -101,6 +102,21 @@ def read_weights(
             return np.split(array, 3, axis)[PARTS.index(part[:-1])] if part else array
 
         return to_ours(rows, tensor, str(path)), sorted(others)
+
+
+def check_pooler(rows: list[Row], names: Iterable[str], path: Path) -> None:
+    """Refuses a file that lacks the pooler alone, as transformers saves models of a masked word.
+
+    Raises:
+        ArtifactError: it does.
+    """
+    missing = {row.foreign for row in rows} - set(names)
+    if missing and all(name.startswith("pooler.") for name in missing):
+        raise ArtifactError(
+            f"{path}: {', '.join(sorted(missing))}: expected the pooler, got none: the model was "
+            "saved without it; add a new one, with random weights, in a copy of the folder (in "
+            "transformers: AutoModel.from_pretrained(COPY).save_pretrained(COPY)), and give that"
+        )
 
 
 def _thirds(plain: str, shape: Shape, axis: int) -> dict[str, Shape]:

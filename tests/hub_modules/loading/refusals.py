@@ -152,6 +152,13 @@ def of_nan(folder: Path) -> None:
     save_file(weights, folder / "model.safetensors")
 
 
+def without_pooler(folder: Path) -> None:
+    """As models of masked words are saved."""
+    path = folder / "model.safetensors"
+    weights = load_file(path)
+    save_file({n: array for n, array in weights.items() if not n.startswith("pooler.")}, path)
+
+
 # What is wrong → the folder's name, and what is done to a whole one of HuggingFace's format.
 FOLDERS = {
     "a family that is not here": ("t5", configured(model_type="t5")),
@@ -163,6 +170,7 @@ FOLDERS = {
     ),
     "weights cut off": ("cut", cut("model.safetensors")),
     "weights of NaN": ("nan", of_nan),
+    "no pooler": ("no_pooler", without_pooler),
     "no weights": ("no_weights", removed("model.safetensors")),
     "no tokenizer": ("no_tokenizer", removed("vocab.txt", "tokenizer.json")),
     "no record of the casing": (

@@ -147,7 +147,7 @@ def test_missing_pooler_is_explained(folder):
     edit_weights(
         folder, lambda arrays: {n: a for n, a in arrays.items() if not n.startswith("pooler")}
     )
-    with pytest.raises(ArtifactError, match=f"expected the pooler, got none.*; as keras:{folder} "):
+    with pytest.raises(ArtifactError, match="the pooler, got none.*; add a new one, .*AutoModel"):
         huggingface.read(folder)
     assert load_module(f"keras:{folder}").family == "keras"
 
