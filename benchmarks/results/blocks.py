@@ -155,11 +155,12 @@ def layout_block(contents: Contents, prefix: str) -> str:
 
 
 def pooled_block(contents: Contents, prefix: str) -> str:
-    """Every pair of adaptations of each encoder on `FEWEST_POOLED` data sets or more: pooled
+    """🔥 and each other adaptation of each encoder on `FEWEST_POOLED` data sets or more: pooled
     difference by family of metrics, deviation over data sets, where one more is expected, for how
     many one is decided ahead, and in at least how many it is ahead by partial conjunction."""
     _, effects = effects_of(beginning(contents, prefix))
-    rows = [line for row in pooled(effects) for line in _pooled_rows(row)]
+    some = [effect for effect in effects if TUNED in (effect.a, effect.b)]
+    rows = [line for row in pooled(some) for line in _pooled_rows(row)]
     if not rows:
         return NOTHING
     head = [
