@@ -52,7 +52,7 @@ def _about(content: Content) -> str:
     parts = [
         f"`{content.dataset}`",
         *([train] if train else []),
-        f"{content.items.text.partition(';')[0]} scored",
+        f"{content.items.text.partition(';')[0].partition(', ')[0]} scored",
         content.runs,
     ]
     return f"{'; '.join(parts)}. `{content.command}`"
