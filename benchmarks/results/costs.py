@@ -32,11 +32,10 @@ def costs_block(contents: Contents, prefix: str) -> str:
             named_arm(arm),
             words.parameters(int(np.median(weights[encoder, arm]))),
             f"{np.exp(np.mean(np.log(ratios[encoder, arm]))):.2f}",
-            str(len(ratios[encoder, arm])),
         ]
         for encoder, arm in sorted(ratios, key=lambda one: (one[0], order(one[1])))
     ]
-    return as_table(["encoder", "adaptation", "weights trained", "time, of 🔥", "data sets"], rows)
+    return as_table(["encoder", "adaptation", "weights trained", "time, of 🔥"], rows)
 
 
 def _beside_tuned(content: Content) -> Iterator[tuple[str, str, ScoredCell, float]]:
