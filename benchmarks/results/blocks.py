@@ -124,7 +124,6 @@ def _best_by_encoder(content: Content) -> list[dict[str, ScoredCell]]:
 
 def _frozen_tuned_row(content: Content, frozen: ScoredCell, tuned: ScoredCell) -> list[str]:
     said = relation(tuned_against_frozen(content, frozen, tuned), tuned.id)
-    (config,) = [word for word in content.command.split() if word.endswith(".yaml")]
     return [
         f"{data_name(content.dataset)}, {content.examples['train']:,} to learn from",
         tuned.encoder,
@@ -133,8 +132,14 @@ def _frozen_tuned_row(content: Content, frozen: ScoredCell, tuned: ScoredCell) -
         _score(tuned, content),
         {AHEAD: "🔥", BEHIND: "❄"}.get(said, said),
         str(len(content.seeds)),
-        f"`{config}`",
+        f"`{config_of(content)}`",
     ]
+
+
+def config_of(content: Content) -> str:
+    """The config in a comparison's command."""
+    (config,) = [word for word in content.command.split() if word.endswith(".yaml")]
+    return config
 
 
 def tuned_against_frozen(content: Content, frozen: ScoredCell, tuned: ScoredCell) -> PairTest:

@@ -1,12 +1,14 @@
 """The figure of *What we found*: tuned − frozen on each data set, at a glance."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks.results.blocks import (
     Contents,
+    config_of,
     data_name,
     tuned_against_frozen,
     tuned_and_frozen,
@@ -22,12 +24,14 @@ _ROW, _MARGIN = 0.26, 1.0  # inches
 def figure(contents: Contents) -> bytes:
     """The SVG; its bytes depend on the comparisons and on matplotlib's version."""
     both = sorted(tuned_and_frozen(contents, PREFIX), key=lambda one: one[2].encoder)
+    names = [f"{tuned.encoder}: {data_name(content.dataset)}" for content, _, tuned in both]
+    # Two comparisons of the same are told apart by their configs.
     lines = [
         (
-            f"{tuned.encoder}: {data_name(content.dataset)}",
+            name if names.count(name) == 1 else f"{name} ({Path(config_of(content)).stem})",
             tuned_against_frozen(content, frozen, tuned),
         )
-        for content, frozen, tuned in both
+        for name, (content, frozen, tuned) in zip(names, both, strict=True)
     ]
     return draw(_plot, [(name, pair) for name, pair in lines if pair.interval]).svg
 
