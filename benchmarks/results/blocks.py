@@ -1,5 +1,6 @@
 """What is made for a place of a page: a table of one comparison, or of several together."""
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def _about(content: Content) -> str:
     parts = [
         f"`{content.dataset}`",
         *([train] if train else []),
-        f"{content.items.text.partition(';')[0].partition(', ')[0]} scored",
+        f"{re.split('[;,] ', content.items.text)[0]} scored",
         content.runs,
     ]
     return f"{'; '.join(parts)}. `{content.command}`"

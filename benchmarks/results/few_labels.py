@@ -40,7 +40,9 @@ def _row(key: str, of_draws: dict[str, dict[str, dict[str, float]]]) -> list[str
         f"{dataset}, {words.metric_name(metric)}",
         str(len(draws)),
         *(_mean(row) for row in values),
-        f"{words.signed_points(differences.mean())} (± {100 * error:.1f})" if error else "",
+        f"{words.signed_points(differences.mean())} (± {100 * error:.1f})"
+        if error is not None
+        else "",
     ]
 
 

@@ -87,11 +87,11 @@ def best_of(
     """
 
     def of_model(fitted: Any, given: Any, examples: Sequence) -> list:
-        with _one_thread():
+        with one_thread():
             return answers(fitted.predict(given), examples)
 
     given, of_dev = features(train[0]), features(dev)
-    with _one_thread():
+    with one_thread():
         models = [model(penalty).fit(given, train[1]) for penalty in PENALTIES]
     scores = [score(of_model(fitted, of_dev, dev)) for fitted in models]
     best = models[int(np.argmax(scores))]
@@ -99,8 +99,9 @@ def best_of(
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    """With one thread the sums, and so the answers, do not depend on the machine's cores."""
+def one_thread() -> Iterator[None]:
+    """With one thread the sums, and so the answers, do not depend on the machine's cores; without
+    the warnings of scikit-learn."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1), warnings.catch_warnings():

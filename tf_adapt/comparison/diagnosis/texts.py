@@ -1,14 +1,17 @@
 """What cross-validated linear models on TF-IDF say of texts and labels. Imports no TensorFlow."""
 
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import norm
 
-from tf_adapt.comparison.baselines.bag_of_words import features_like, logistic_regression
+from tf_adapt.comparison.baselines.bag_of_words import (
+    features_like,
+    logistic_regression,
+    one_thread,
+)
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.splits.groups import item_groups
 from tf_adapt.statistics.label_errors import label_errors
@@ -120,8 +123,6 @@ def _out_of_fold(
 
     None: there is nothing to learn (no word, or no fold with two classes beside it).
     """
-    from threadpoolctl import threadpool_limits
-
     groups = item_groups(records)
     folds = min(FOLDS, int(groups.max()) + 1, int(np.bincount(targets).max()))
     if folds < 2 or not any(text.strip() for record in records for text in record.texts):
@@ -130,8 +131,7 @@ def _out_of_fold(
     of_texts, of_others = features(records), features(others) if others else None
     shape = (len(records), int(targets.max()) + 1)
     probabilities, elsewhere, learnt = np.zeros(shape), [], False
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a class with fewer examples than folds
+    with one_thread():
         for fitted, left in _parts(folds, targets, groups):
             if len(set(targets[fitted])) < 2:
                 probabilities[left, targets[fitted[0]]] = 1.0
