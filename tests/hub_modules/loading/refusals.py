@@ -16,12 +16,14 @@ from urllib.error import URLError
 
 import numpy as np
 import tensorflow as tf
+from huggingface_hub.errors import OfflineModeIsEnabled
 from safetensors.numpy import load_file, save_file
 
 from hub_modules.errors import TfAdaptError
 from hub_modules.load import load_module
 from hub_modules.shipped import PRETRAINED
 from hub_modules.storage.files import write_text
+from tf_adapt.encoder.hub_encoder import HubEncoder
 
 ROOT = Path(__file__).resolve().parents[3]
 FILE = ROOT / "docs" / "refused_handles.json"
@@ -75,7 +77,12 @@ ANSWERS = {
     "a model that needs a login": ("hf://org/private", _HUGGINGFACE, status(401)),
     "a model that is not open to everybody": ("hf://org/gated", _HUGGINGFACE, status(403)),
     "offline, and not in the cache": ("hf://org/name", _HUGGINGFACE, ConnectionError()),
-    "the same, of Kaggle's": ("kaggle://org/bert/keras/small", _KAGGLE, ConnectionError()),
+    "`HF_HUB_OFFLINE=1`, and not in the cache": (
+        "hf://org/name",
+        _HUGGINGFACE,
+        OfflineModeIsEnabled(),
+    ),
+    "offline, of Kaggle's": ("kaggle://org/bert/keras/small", _KAGGLE, ConnectionError()),
     "the same, of TensorFlow Hub's": (
         "https://tfhub.dev/google/elmo/3",
         "urllib.request.urlopen",
@@ -152,6 +159,14 @@ def of_nan(folder: Path) -> None:
     save_file(weights, folder / "model.safetensors")
 
 
+def with_prompt(folder: Path) -> None:
+    """A default prompt whose states are not pooled."""
+    prompts = {"prompts": {"query": "query: "}, "default_prompt_name": "query"}
+    written("config_sentence_transformers.json", prompts)(folder)
+    pooling = {"pooling_mode_mean_tokens": True, "include_prompt": False}
+    written("1_Pooling/config.json", pooling)(folder)
+
+
 def without_pooler(folder: Path) -> None:
     """As models of masked words are saved."""
     path = folder / "model.safetensors"
@@ -209,7 +224,7 @@ def folder_of(name: str, edit: Callable[[Path], None], place: Path) -> str:
 
 
 def modules(place: Path) -> Iterator[tuple[str, str, dict]]:
-    """What is wrong with a folder of another format, the handle, options of `load_module`."""
+    """What is wrong with a folder of another format, the handle, options of `_row`."""
     gpt2 = RECORDED / "huggingface_gpt2" / "model"
     yield (
         "a GPT-2 as an encoder of keras-hub's",
@@ -218,6 +233,11 @@ def modules(place: Path) -> Iterator[tuple[str, str, dict]]:
     )
     whole = folder_of("whole", lambda folder: None, place)
     yield "a file of a folder", f"{whole}/model.safetensors", {}
+    cased = shutil.copytree(RECORDED / "huggingface_modern_bert" / "model", place / "cased")
+    written("sentence_bert_config.json", {"do_lower_case": True})(cased)
+    yield "lower-casing before a cased tokenizer", str(cased), {}
+    prompted = folder_of("prompt", with_prompt, place)
+    yield "a prompt that the vector leaves out", prompted, {"load": HubEncoder}
     module = tf.Module()
     module.vectors = tf.Variable([1.0])
     tf.saved_model.save(module, str(place / "saved_model"))
@@ -271,9 +291,9 @@ def _row_of_hub(wrong: str, files: dict, folder: Path) -> dict[str, str]:
         return _row(wrong, f"hf://org/{folder.name}", folder)
 
 
-def _row(wrong: str, handle: str, place: Path, **options) -> dict[str, str]:
+def _row(wrong: str, handle: str, place: Path, load=load_module, **options) -> dict[str, str]:
     try:
-        load_module(handle, **options)
+        load(handle, **options)
     except TfAdaptError as error:
         said = f"{type(error).__name__}: {error}"
     else:
