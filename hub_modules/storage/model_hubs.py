@@ -233,7 +233,7 @@ def _why_not(error: Exception, advice: str) -> str:
         return f"the hub answered {code}: {_ANSWERS.get(code, _ANSWER)}"
     elsewhere = f"try again with a network, or on a machine that has one run {advice}"
     if "OfflineModeIsEnabled" in (type(one).__name__ for one in causes):
-        return f"HF_HUB_OFFLINE forbids to download it: unset that, or {elsewhere}"
+        return f"HF_HUB_OFFLINE forbids to download it; unset that, or {elsewhere}"
     if any(isinstance(one, ConnectionError | TimeoutError | gaierror) for one in causes):
         return f"there is no connection to the hub; {elsewhere}"
     said = textwrap.shorten(str(causes[-1]), 100, placeholder=" …")

@@ -16,7 +16,6 @@ from urllib.error import URLError
 
 import numpy as np
 import tensorflow as tf
-from huggingface_hub.errors import OfflineModeIsEnabled
 from safetensors.numpy import load_file, save_file
 
 from hub_modules.errors import TfAdaptError
@@ -67,6 +66,10 @@ def status(code: int) -> Exception:
     error = ValueError(code)
     error.response = SimpleNamespace(status_code=code)
     return error
+
+
+class OfflineModeIsEnabled(ConnectionError):  # noqa: N818
+    """As huggingface_hub's, which need not be installed."""
 
 
 # What is wrong → the handle, what is replaced, and what that raises.

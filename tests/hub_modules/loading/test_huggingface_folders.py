@@ -170,7 +170,7 @@ def test_a_part_of_a_model_in_the_cache_needs_the_network(cache):
     (folder / "refs").mkdir()
     (folder / "refs" / "main").write_text("abc")
     (folder / "snapshots" / "abc" / "config.json").write_text('{"model_type": "bert"}')
-    with pytest.raises(ArtifactError, match="HF_HUB_OFFLINE forbids to download it: unset that"):
+    with pytest.raises(ArtifactError, match="HF_HUB_OFFLINE forbids to download it; unset that"):
         find_module("hf://org/part")
     with fetching(allowed=False), pytest.raises(ArtifactError, match="not on this machine"):
         find_module("hf://org/part")
