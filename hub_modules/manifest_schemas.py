@@ -151,6 +151,7 @@ class ManifestKeys(Schema):
     kind: str
 
 
+FITTED_LAYER = "output_layer"  # in the folder of a module without one
 EXPORT = "export"
 # One that is read without TensorFlow.
 LIGHT_EXPORT = "light_export"
@@ -161,6 +162,7 @@ SCHEMAS: dict[str, type[Manifest]] = {
     "lstm": ModuleManifest[LstmArguments, bool],
     "modern_bert": ModuleManifest[ModernBertArguments, bool | None],
     "mpnet": ModuleManifest[MPNetArguments, bool],
+    FITTED_LAYER: Manifest,
     # Of an export for serving.
     EXPORT: Manifest,
     LIGHT_EXPORT: Manifest,

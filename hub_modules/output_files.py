@@ -1,4 +1,8 @@
-"""The optional output layer of a module as files: `output_layer.npz`, ELMo: `output_words.txt`."""
+"""The optional output layer of a module as files: `output_layer.npz`, ELMo: `output_words.txt`.
+
+They are among the module's files; or, of a module that was pretrained without one, in a folder
+`fitted` with a manifest of its own, so that the module stays the one that runs have.
+"""
 
 import io
 import os
@@ -7,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from hub_modules.errors import ArtifactError, ConfigError
-from hub_modules.manifest import read_manifest, verify
-from hub_modules.manifest_schemas import ModuleManifest
+from hub_modules.manifest import read_manifest, verify, write_manifest
+from hub_modules.manifest_schemas import FITTED_LAYER, Manifest, ModuleManifest
 from hub_modules.native.output_layers import (
     BiLanguageModelHead,
     MaskedLanguageModelHead,
@@ -20,6 +24,7 @@ from hub_modules.sources.files.npz import read_arrays
 from hub_modules.sources.files.words import check_words, read_words
 
 LAYER_FILE, WORDS_FILE = "output_layer.npz", "output_words.txt"
+FITTED = "fitted"
 
 OutputLayer = MaskedLanguageModelHead | BiLanguageModelHead | TiedLanguageModelHead
 
@@ -43,7 +48,9 @@ def new_output_layer(
 def has_output_layer(folder: str | os.PathLike) -> bool:
     """Whether a module's folder has the output layer of a language model."""
     manifest = read_manifest(folder)
-    return isinstance(manifest, ModuleManifest) and LAYER_FILE in manifest.files
+    return isinstance(manifest, ModuleManifest) and (
+        LAYER_FILE in manifest.files or (Path(folder) / FITTED).is_dir()
+    )
 
 
 def read_output_layer(
@@ -70,12 +77,46 @@ def read_output_layer(
             "saved_model; use execution: native"
         )
     verify(folder, manifest)
+    if LAYER_FILE not in manifest.files:
+        folder = folder / FITTED
+        verify(folder, read_fitted(folder))
     has_words = OWN_FAMILIES[manifest.kind].has_output_words
     words = read_words(folder / WORDS_FILE) if has_words else None
     layer = new_output_layer(manifest.kind, encoder.get_config(), words, **options)
     shapes = {name: tuple(weight.shape) for name, weight in layer.weights_by_name().items()}
     layer.load_weights_by_name(read_arrays(folder / LAYER_FILE, shapes))
     return layer, words
+
+
+def read_fitted(folder: Path) -> Manifest:
+    """The manifest of a fitted layer.
+
+    Raises:
+        ArtifactError: it is missing, damaged or of something else.
+    """
+    manifest = read_manifest(folder)
+    if manifest is None or manifest.kind != FITTED_LAYER or LAYER_FILE not in manifest.files:
+        raise ArtifactError(
+            f"{folder}: expected a fitted output layer ({LAYER_FILE} and its manifest), got "
+            "something else; install the module again, or remove the folder"
+        )
+    return manifest
+
+
+def write_fitted_layer(
+    folder: Path, arrays: dict[str, np.ndarray], words: list[str] | None = None
+) -> None:
+    """Writes a fitted layer as the folder `fitted` of a module.
+
+    Args:
+        arrays: by the layer's names, in the precision to store.
+        words: ELMo: the words by id.
+    """
+    folder.mkdir(parents=True)
+    _write_arrays(folder, arrays)
+    if words is not None:
+        _write_words(folder, words)
+    write_manifest(folder, {"kind": FITTED_LAYER})
 
 
 def write_output_layer(source: ModuleSource, folder: Path) -> None:
@@ -91,14 +132,22 @@ def write_output_layer(source: ModuleSource, folder: Path) -> None:
     if OWN_FAMILIES[source.family].has_output_words:
         if source.output_words is None:
             raise ArtifactError(f"{WORDS_FILE}: expected the output layer's words, got none")
-        words = check_words(source.output_words, WORDS_FILE)
-        text = "".join(f"{word}\n" for word in words)
-        (folder / WORDS_FILE).write_text(text, encoding="utf-8", newline="\n")
+        _write_words(folder, source.output_words)
     layer = new_output_layer(source.family, source.config, source.output_words)
     layer.load_weights_by_name(source.output_layer)
+    arrays = {name: _compact(array) for name, array in source.output_layer.items()}
+    _write_arrays(folder, arrays)
+
+
+def _write_arrays(folder: Path, arrays: dict[str, np.ndarray]) -> None:
     packed = io.BytesIO()
-    np.savez(packed, **{name: _compact(array) for name, array in source.output_layer.items()})
+    np.savez(packed, **arrays)
     (folder / LAYER_FILE).write_bytes(packed.getbuffer())
+
+
+def _write_words(folder: Path, words: list[str]) -> None:
+    text = "".join(f"{word}\n" for word in check_words(words, WORDS_FILE))
+    (folder / WORDS_FILE).write_text(text, encoding="utf-8", newline="\n")
 
 
 def _compact(array: np.ndarray) -> np.ndarray:
