@@ -35,7 +35,7 @@ _JOINED = re.compile(r" @([-,.])@ ")
 
 
 def main() -> None:
-    """Fits for so many minutes, then prints the perplexity on the held-out text."""
+    """Fits for so many minutes of a processor, then prints the perplexity on the held-out text."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("module")
     for name in ("text", "held_out", "out"):
@@ -64,20 +64,20 @@ def main() -> None:
 
 
 class _Clock(keras.callbacks.Callback):
-    """A cosine from the first rate to 0 over the minutes, and the end."""
+    """A cosine from the first rate to 0 over minutes of processor time, and the end."""
 
     def __init__(self, minutes: float):
         super().__init__()
         self.seconds, self.steps, self.start = 60 * minutes, 0, None
 
     def on_train_batch_begin(self, batch, logs=None):
-        self.start = self.start or time.monotonic()
-        done = min(1.0, (time.monotonic() - self.start) / self.seconds)
+        self.start = self.start or time.process_time()
+        done = min(1.0, (time.process_time() - self.start) / self.seconds)
         self.model.optimizer.learning_rate.assign(RATE * (1 + math.cos(math.pi * done)) / 2)
 
     def on_train_batch_end(self, batch, logs=None):
         self.steps += 1
-        if time.monotonic() - self.start > self.seconds:
+        if time.process_time() - self.start > self.seconds:
             self.model.stop_training = True
             self.model.stop_evaluating = True
 
