@@ -244,19 +244,20 @@ def _check_options_of_word_vectors(
 
 
 def load_output_layer(
-    handle: str | os.PathLike, encoder, **options
+    handle: str | os.PathLike, encoder, fitted: bool = True, **options
 ) -> tuple[OutputLayer, list[str] | None] | None:
     """The output layer of a module's language model and, for ELMo, its words by id, or None.
 
     Args:
         handle: as of `load_module`.
         encoder: the native encoder (`LoadedModule.encoder`) whose hidden states the layer takes.
+        fitted: whether a layer counts that was fitted after pretraining.
         options: Keras' (`name`, `dtype`, `trainable`).
 
     Raises:
         ArtifactError, ConfigError: as `hub_modules.output_files.read_output_layer`.
     """
-    return read_output_layer(find_module(handle), encoder, **options)
+    return read_output_layer(find_module(handle), encoder, fitted, **options)
 
 
 def module_text_settings(handle: str | os.PathLike) -> dict | None:

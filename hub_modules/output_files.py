@@ -54,13 +54,14 @@ def has_output_layer(folder: str | os.PathLike) -> bool:
 
 
 def read_output_layer(
-    folder: str | os.PathLike, encoder, **options
+    folder: str | os.PathLike, encoder, fitted: bool = True, **options
 ) -> tuple[OutputLayer, list[str] | None] | None:
     """The output layer in a module's folder and, for ELMo, its words by id; None if it has none.
 
     Args:
         folder: of the module (`hub_modules.find.find_module`).
         encoder: the native encoder whose hidden states the layer takes.
+        fitted: whether a layer counts that was fitted after pretraining.
         options: Keras' (`name`, `dtype`, `trainable`).
 
     Raises:
@@ -71,6 +72,8 @@ def read_output_layer(
     if not has_output_layer(folder):
         return None
     manifest = read_manifest(folder)
+    if LAYER_FILE not in manifest.files and not fitted:
+        return None
     if not hasattr(encoder, "weights_by_name"):
         raise ConfigError(
             f"module {folder}: its output layer needs the native encoder, got execution: "

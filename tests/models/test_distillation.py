@@ -109,7 +109,9 @@ def test_the_source_is_the_module_and_no_part_of_the_model(tiny_bert, tmp_path):
         copy.output_layer.weights, distillation.output_layer.weights, strict=True
     ):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
-    assert distillation_objective(ta.HubEncoder("elmo_small")).output_layer is None
+    # A layer that was fitted afterwards has not the probabilities of the pretraining.
+    for handle in ("bert_small", "elmo_small"):
+        assert distillation_objective(ta.HubEncoder(handle)).output_layer is None
 
 
 def test_the_source_has_no_adapters(tiny_bert):

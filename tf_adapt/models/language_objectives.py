@@ -6,9 +6,6 @@ from dataclasses import dataclass
 import keras
 
 from hub_modules.load import load_output_layer
-from hub_modules.manifest import read_manifest
-from hub_modules.output_files import has_output_layer
-from hub_modules.shipped import PRETRAINED, shipped_names
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError
 from tf_adapt.models.language_losses import (
@@ -17,6 +14,13 @@ from tf_adapt.models.language_losses import (
     CausalLanguageModel,
     LstmLanguageModel,
     MaskedLanguageModel,
+)
+
+# How to get a module with an output layer in place of one without.
+GET_OUTPUT_LAYER = (
+    "convert its weights again with `tf-adapt module convert`, from a source that has it "
+    "(HuggingFace: cls.predictions.* or heads.safetensors; bilm-tf: softmax.npz and vocab.txt; "
+    "fastai: 1.decoder.*)"
 )
 
 
@@ -56,25 +60,9 @@ def language_model_objective(
         raise ConfigError(
             f"module {encoder.handle}: a language-model loss needs the output layer "
             "(output_layer.npz), which this module does not have; "
-            f"{with_output_layer(encoder.handle)}"
+            f"{GET_OUTPUT_LAYER}"
         )
     return row.make(encoder, *loaded, num_samples, options)
-
-
-def with_output_layer(handle: str) -> str:
-    """How to get a module with an output layer in place of one without."""
-    if handle in shipped_names():
-        return f"take another module: {', '.join(filter(_ships_with_it, shipped_names()))}"
-    return (
-        "convert its weights again with `tf-adapt module convert`, from a source that has it "
-        "(HuggingFace: cls.predictions.* or heads.safetensors; bilm-tf: softmax.npz and "
-        "vocab.txt; fastai: 1.decoder.*)"
-    )
-
-
-def _ships_with_it(name: str) -> bool:
-    row = OBJECTIVES[read_manifest(PRETRAINED / name).kind]
-    return not row.has_output_layer or has_output_layer(PRETRAINED / name)
 
 
 def _masked(encoder, layer, words, num_samples, options) -> MaskedLanguageModel:

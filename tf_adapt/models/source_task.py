@@ -13,9 +13,9 @@ from tf_adapt.data.batches import PreparedData, sorted_batches
 from tf_adapt.encoder.hub_encoder import HubEncoder
 from tf_adapt.errors import ConfigError, DataError
 from tf_adapt.models.language_objectives import (
+    GET_OUTPUT_LAYER,
     OBJECTIVES,
     language_model_objective,
-    with_output_layer,
 )
 
 BATCH_SIZE = 16
@@ -49,7 +49,7 @@ def check_source_task(encoder: HubEncoder, where: str) -> None:
         raise ConfigError(
             f"{where}: expected a module with the output layer of its pretraining "
             f"(output_layer.npz), got {module}, which has none; "
-            f"{with_output_layer(encoder.handle)}, or remove the section"
+            f"{GET_OUTPUT_LAYER}, or remove the section"
         )
     if row.masks and "mask_id" not in encoder.preprocessor.special_token_ids:
         raise ConfigError(

@@ -14,8 +14,8 @@ from tf_adapt.models.language_objectives import OBJECTIVES
 def distillation_objective(encoder: HubEncoder) -> "Distillation":
     """Distillation from the module that an encoder was loaded from.
 
-    On the probabilities of the module's output layer if it has one and runs natively; else on the
-    top layer's hidden states.
+    On the probabilities of the output layer that the module was pretrained with if it has one and
+    runs natively; else on the top layer's hidden states.
 
     Raises:
         ArtifactError: the module is damaged.
@@ -25,7 +25,11 @@ def distillation_objective(encoder: HubEncoder) -> "Distillation":
     loaded = None
     if encoder.execution == "native":
         loaded = load_output_layer(
-            encoder.handle, source.native, name="output_layer", dtype=encoder.dtype_policy
+            encoder.handle,
+            source.native,
+            fitted=False,
+            name="output_layer",
+            dtype=encoder.dtype_policy,
         )
     output = None if loaded is None else loaded[0]
     return Distillation(source, output, name="distillation", dtype=encoder.dtype_policy)
