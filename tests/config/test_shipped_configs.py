@@ -5,6 +5,7 @@ IMDB's reviews have made-up ones. Of cells whose model and whose texts were in a
 none is built again.
 """
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -33,7 +34,7 @@ def at_hand(tiny_lstm):
     """The module in the place of a handle."""
 
     def at_hand(handle: str) -> str:
-        if "/" not in handle:
+        if "/" not in handle or "modern_bert" in handle:
             return handle
         if "awd_lstm" in handle:
             return str(tiny_lstm)
@@ -90,9 +91,8 @@ def make_starts(content: dict, folder: Path, at_hand) -> None:
 def make_texts(path: Path, folder: Path) -> None:
     """The files that a config needs, by the commands in its comments."""
     for line in path.read_text("utf-8").splitlines():
-        _, found, command = line.partition("# The documents: python ")
-        if found:
-            arguments = [str(CONFIGS.parent / command.split()[0]), *command.split()[1:]]
+        if found := re.match(r"# The \w+: python (\S+) (.*)", line):
+            arguments = [str(CONFIGS.parent / found[1]), *found[2].split()]
             subprocess.run([sys.executable, *arguments], check=True, cwd=folder)
         elif line.startswith("#   "):
             subprocess.run(line[1:], shell=True, check=True, cwd=folder)
