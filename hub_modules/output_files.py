@@ -47,10 +47,16 @@ def new_output_layer(
 
 def has_output_layer(folder: str | os.PathLike) -> bool:
     """Whether a module's folder has the output layer of a language model."""
-    manifest = read_manifest(folder)
-    return isinstance(manifest, ModuleManifest) and (
-        LAYER_FILE in manifest.files or (Path(folder) / FITTED).is_dir()
-    )
+    return _home(Path(folder), read_manifest(folder)) is not None
+
+
+def _home(folder: Path, manifest: Manifest | None, fitted: bool = True) -> Path | None:
+    """The folder that holds a module's output layer: the module's, or the fitted layer's."""
+    if not isinstance(manifest, ModuleManifest):
+        return None
+    if LAYER_FILE in manifest.files:
+        return folder
+    return folder / FITTED if fitted and (folder / FITTED).is_dir() else None
 
 
 def read_output_layer(
@@ -69,10 +75,9 @@ def read_output_layer(
         ConfigError: the encoder is not a native one.
     """
     folder = Path(folder)
-    if not has_output_layer(folder):
-        return None
     manifest = read_manifest(folder)
-    if LAYER_FILE not in manifest.files and not fitted:
+    home = _home(folder, manifest, fitted)
+    if home is None:
         return None
     if not hasattr(encoder, "weights_by_name"):
         raise ConfigError(
@@ -80,18 +85,17 @@ def read_output_layer(
             "saved_model; use execution: native"
         )
     verify(folder, manifest)
-    if LAYER_FILE not in manifest.files:
-        folder = folder / FITTED
-        verify(folder, read_fitted(folder))
+    if home != folder:
+        verify(home, _read_fitted(home))
     has_words = OWN_FAMILIES[manifest.kind].has_output_words
-    words = read_words(folder / WORDS_FILE) if has_words else None
+    words = read_words(home / WORDS_FILE) if has_words else None
     layer = new_output_layer(manifest.kind, encoder.get_config(), words, **options)
     shapes = {name: tuple(weight.shape) for name, weight in layer.weights_by_name().items()}
-    layer.load_weights_by_name(read_arrays(folder / LAYER_FILE, shapes))
+    layer.load_weights_by_name(read_arrays(home / LAYER_FILE, shapes))
     return layer, words
 
 
-def read_fitted(folder: Path) -> Manifest:
+def _read_fitted(folder: Path) -> Manifest:
     """The manifest of a fitted layer.
 
     Raises:
