@@ -36,6 +36,8 @@ def pytest_configure(config):
     start_lean()  # as the commands
     # oneDNN keeps the memory of all tensors that were freed, which grows with each model.
     os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "1")
+    # A thread of NumPy that waits for another one is busy, while two processes share the cores.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # A shell has its background jobs ignore Ctrl-C, and every child would inherit that.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
