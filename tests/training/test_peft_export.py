@@ -118,11 +118,11 @@ def test_what_is_no_lora_beside_the_module_is_refused(tiny_bert, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_command_on_a_run(tiny_bert, tmp_path):
+def test_the_command_on_a_run(shallow_bert, tmp_path):
     config = tmp_path / "config.yaml"
     config.write_text(
         "data: {dataset: sample_classification, source: sample, train_examples: 8}\n"
-        f"encoder: {{handle: {tiny_bert}}}\n"
+        f"encoder: {{handle: {shallow_bert}}}\n"
         "adaptation: {name: lora, rank: 2}\n"
         "training: {epochs: 1, batch_size: 8, learning_rate: 0.001}\n"
     )
