@@ -97,11 +97,10 @@ def test_a_mix_of_all_layers_is_computed_from_the_texts(make_config, tmp_path, p
 
     # Before the first step, which is not traced then; a pass comes before it.
     monkeypatch.setattr(Steps, "on_train_batch_begin", end)
-    for mixed, expected in ((True, []), (False, [["layer_0"]])):
-        head = {"head_pooling": "mean", "head_mixed": mixed}
-        with pytest.raises(InterruptedError):
-            train(make_config("top_layers", 2, **head), tmp_path / str(mixed))
-        assert passes == expected
+    mixed = {"head_pooling": "mean", "head_mixed": True}
+    with pytest.raises(InterruptedError):
+        train(make_config("top_layers", 2, **mixed), tmp_path / "run")
+    assert passes == []
 
 
 def test_goes_on_with_the_same_bits_from_the_disk(make_config, tmp_path, passes, monkeypatch):
