@@ -197,7 +197,8 @@ def test_weights_that_do_not_correspond_are_refused(runs, shallow_bert, tiny_elm
     refused(made("lora", shallow_bert, adaptation=lora), "adaptation: expected None.*Lora")
     random = {"pretrained": False}
     refused(
-        made("random", shallow_bert, encoder=random), "start: expected the module.*got random numbers"
+        made("random", shallow_bert, encoder=random),
+        "start: expected the module.*got random numbers",
     )
 
 
