@@ -1,4 +1,7 @@
-"""Two processes train to the same numbers as one. (Two devices: test_distribution.py.)"""
+"""Two processes train to the same numbers as one.
+
+(Two devices: test_losses_on_two_devices.py.)
+"""
 
 import csv
 import json

@@ -114,8 +114,11 @@ def test_what_is_refused(shallow_bert, tiny_elmo, runs, votes, tmp_path):
     config = make_config(shallow_bert, tmp_path / "mean", **student)
     with pytest.raises(ConfigError, match="got .*mean with the mean of CRFs.*one of votes"):
         taught(lesson_of(config), build_parts(config), tmp_path / "run")
-    ta.ensemble(taggers, tmp_path / "votes", combine="votes")
-    config = make_config(shallow_bert, tmp_path / "votes", **student)
+    voting = Path(shutil.copytree(tmp_path / "mean", tmp_path / "votes"))
+    ensemble_folder.write(
+        voting, ensemble_folder.read(voting).model_copy(update={"combine": "votes"})
+    )
+    config = make_config(shallow_bert, voting, **student)
     parts, answers = taught(lesson_of(config), build_parts(config), tmp_path / "run")
     words = sum(len(one.words) for one in parts.splits.examples["train"])
     assert len(answers.arrays["train"]) == words

@@ -1,7 +1,8 @@
-"""Losses beside those of plain tasks: shares of two devices, one of them empty, add up to the loss.
+"""Losses on two devices, and plain `fit` and `evaluate` there, or compiled, are those on one.
 
-As a program it prints what it finds on one and on two logical CPUs, which can only be made before
-TensorFlow starts. (Plain `fit`: test_distribution.py.)
+Shares of the devices are unequal, and empty, on purpose: a mean of means would differ. As a program
+it prints what it finds on one and on two logical CPUs, which can only be made before TensorFlow
+starts.
 """
 
 import json
@@ -17,10 +18,15 @@ import tf_adapt as ta
 from tf_adapt.data.consistency_batches import PERTURBED, UNLABELLED
 from tf_adapt.data.packing.prepared import LABELLED, SLICE_TARGETS, SOFT_LABELS, TEACHER
 from tf_adapt.encoder.starting_point import pretrained_weights
+from tf_adapt.heads.concat_pooling import ConcatPoolingHead
 from tf_adapt.layers.crf import CRF
 from tf_adapt.models.signals.consistency import Consistency
 from tf_adapt.models.signals.slice_heads import SliceHeads
 from tf_adapt.models.signals.teaching import Teaching
+from tf_adapt.tasks.class_metrics import MatthewsCorrelation
+from tf_adapt.tasks.losses import CrossEntropy, SquaredError
+from tf_adapt.tasks.metrics import PearsonCorrelation
+from tf_adapt.tasks.span_f1 import SpanF1
 from tf_adapt.training.resolving.devices import is_chief, make_strategy
 
 TASKS = {
@@ -33,8 +39,12 @@ CASES = [
     *KINDS, "teacher in a model", "soft labels", "heads of slices", "consistency", "annealing",
     "crf mean", "crf sum",
 ]  # fmt: skip
-# The five examples of each device.
+# The five examples on one device, and of each of two.
 SHARES = [[(0, 5)], [(0, 3), (3, 5)], [(0, 5), (5, 5)]]
+TAGS = ["O", "B-A", "I-A", "B-B", "I-B"]
+# Examples and batch size: shares 3 + 3, 3 + 1; four times 1 + 1, 1 + 0. Equal ones first: Keras
+# builds a plain model from their mean.
+SIZES = {"10 by 6": (10, 6), "9 by 2": (9, 2)}
 
 
 def drawn(*shape):
@@ -121,10 +131,11 @@ def losses(model):
     return found
 
 
-def computed(module, strategy, shares) -> dict:
-    """The sum of the devices' shares of each loss, and that of their gradients."""
+def computed(module, strategy, *splits) -> list[dict]:
+    """For each split of the rows: the sum of the devices' shares of each loss, and that of their
+    gradients."""
     keras.utils.set_random_seed(0)
-    results = {}
+    results = [{} for _ in splits]
     with strategy.scope():
         encoder = ta.HubEncoder(module, trainable=True)
         model = ta.build_model(TASKS["classification"], encoder, "linear")
@@ -137,7 +148,7 @@ def computed(module, strategy, shares) -> dict:
         cases = losses(model)
     for name, (data, outputs, loss_of) in cases.items():
 
-        def share(data=data, outputs=outputs, loss_of=loss_of):
+        def share(shares, data=data, outputs=outputs, loss_of=loss_of):
             number = tf.distribute.get_replica_context().replica_id_in_sync_group
             first, last = tf.unstack(tf.gather(shares, number))
             moved = tf.zeros_like(outputs[0])
@@ -147,15 +158,20 @@ def computed(module, strategy, shares) -> dict:
                 loss = loss_of(rows, outputs[first:last] + moved)
             return tf.reshape(loss, []), tape.gradient(loss, moved)
 
-        def both(share=share):
+        def both(shares, share=share):
             return [
                 strategy.reduce(tf.distribute.ReduceOp.SUM, one, axis=None)
-                for one in strategy.run(share)
+                for one in strategy.run(share, (shares,))
             ]
 
-        loss, gradient = tf.function(both)()
-        results[name] = {"loss": float(loss), "gradient": np.ravel(gradient).tolist()}
-    results["consistency"]["confident"] = float(cases["consistency"][2].confident.result())
+        summed = both if strategy.num_replicas_in_sync == 1 else tf.function(both)
+        for found, shares in zip(results, splits, strict=True):
+            loss, gradient = summed(tf.constant(shares))
+            found[name] = {"loss": float(loss), "gradient": np.ravel(gradient).tolist()}
+            if name == "consistency":
+                confident = cases[name][2].confident
+                found[name]["confident"] = float(confident.result())
+                confident.reset_state()
     return results
 
 
@@ -169,19 +185,86 @@ def summed(module, strategy, size) -> float:
     return float(tf.reduce_sum(strategy.experimental_local_results(shares)[0]))
 
 
+def rows_of_fit():
+    """Ten examples of three words; the last one is nothing but padding."""
+    random = np.random.default_rng(4)
+    inputs = random.normal(size=(10, 3, 4)).astype("float32")
+    targets = {
+        "classification": random.integers(0, 3, size=10).astype("int32"),
+        "regression": random.normal(size=10).astype("float32"),
+        "tagging": random.integers(0, 5, size=(10, 3)).astype("int32"),
+        "concat_pooling": random.integers(0, 3, size=10).astype("int32"),
+    }
+    tags = targets["tagging"]
+    tags[1, 1:] = tags[2, 2:] = tags[9] = -1
+    return inputs, targets
+
+
+def compiled(jit_compile):
+    """A model with an output of each kind, which share nothing."""
+    words = keras.Input((3, 4))
+    whole = keras.layers.Flatten()(words)
+    encoded = [{"layers": [words], "mask": words[..., 0] < 1.0}]
+    no_chance = {"dropout": 0.0, "hidden_dropout": 0.0}
+    keras.utils.set_random_seed(0)
+    outputs = {
+        "concat_pooling": ConcatPoolingHead(3, 5, **no_chance)(encoded),
+        "classification": keras.layers.Dense(3)(whole),
+        "regression": keras.layers.Dense(1)(whole)[:, 0],
+        "tagging": keras.layers.Dense(5)(words),
+    }
+    model = keras.Model(words, outputs)
+    losses = dict.fromkeys(outputs, CrossEntropy()) | {"regression": SquaredError()}
+    metrics = {
+        "concat_pooling": ["accuracy"],
+        "classification": ["accuracy", MatthewsCorrelation(3)],
+        "regression": [PearsonCorrelation()],
+        "tagging": [SpanF1(TAGS, "IOB2"), SpanF1(TAGS, "IOB2", strict=True)],
+    }
+    model.compile(
+        keras.optimizers.SGD(0.5),
+        losses,
+        loss_weights=dict.fromkeys(outputs, 1.0) | {"regression": 0.1},
+        metrics=metrics,
+        jit_compile=jit_compile,
+    )
+    return model
+
+
+def fitted(examples, batch_size, strategy=None, jit_compile=False):
+    """Weights after one epoch of plain `fit`, its logs, and those of `evaluate`.
+
+    With two replicas each takes batch_size / 2 examples of a batch, the second whatever is left.
+    """
+    # The last examples, so that an all-padding one can be the only one of a replica.
+    last = tf.data.Dataset.from_tensor_slices(rows_of_fit()).skip(10 - examples)
+    batches = last.batch(batch_size)
+    with strategy.scope() if strategy else tf.init_scope():
+        model = compiled(jit_compile)
+    history = model.fit(batches, epochs=1, verbose=0, shuffle=False).history
+    return {
+        "weights": np.concatenate([w.numpy().ravel() for w in model.weights]).tolist(),
+        "fit": {name: values[0] for name, values in history.items()},
+        "evaluate": model.evaluate(batches, verbose=0, return_dict=True),
+    }
+
+
 def main(module: str) -> None:
     two = make_strategy("cpu:2", None)
     assert is_chief(two) and two.num_replicas_in_sync == 2
     # Of several strategies, each with sums of other shapes.
     assert [summed(module, make_strategy("cpu:2", None), size) for size in (7, 3)] == [14, 6]
-    strategies = [tf.distribute.get_strategy(), two, two]
-    found = [computed(module, *one) for one in zip(strategies, SHARES, strict=True)]
-    json.dump(found, sys.stdout)
+    whole, *splits = SHARES
+    found = computed(module, tf.distribute.get_strategy(), whole) + computed(module, two, *splits)
+    fits = {name: [fitted(*size), fitted(*size, two)] for name, size in SIZES.items()}
+    name, size = next(iter(SIZES.items()))
+    fits["compiled"] = [fits[name][0], fitted(*size, jit_compile=True)]
+    json.dump({"losses": found, "fit": fits}, sys.stdout)
 
 
 @pytest.fixture(scope="module")
-def results(tiny_bert) -> list[dict]:
-    command = [sys.executable, __file__, str(tiny_bert)]
+def results(shallow_bert) -> dict:
+    command = [sys.executable, __file__, str(shallow_bert)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)
@@ -190,11 +273,30 @@ def results(tiny_bert) -> list[dict]:
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_shares_add_up_to_the_loss(results, case):
-    one, *two = (found[case] for found in results)
+    one, *two = (found[case] for found in results["losses"])
     assert one["loss"] > 0 and np.abs(one["gradient"]).max() > 1e-3
     for found in two:
         for name, value in one.items():
             assert found[name] == pytest.approx(value, rel=1e-5, abs=1e-6), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [*SIZES, "compiled"])
+def test_weights_loss_and_metrics_of_fit_are_equal(results, case):
+    one, two = results["fit"][case]
+    np.testing.assert_allclose(two["weights"], one["weights"], atol=1e-6)
+    for phase in ("fit", "evaluate"):
+        assert set(one[phase]) == set(two[phase])
+        for name, value in one[phase].items():
+            assert np.isfinite(value), name
+            assert two[phase][name] == pytest.approx(value, abs=2e-6), name
+
+
+@pytest.mark.slow
+def test_the_cases_of_fit_are_not_trivial(results):
+    found = results["fit"]["compiled"][0]["evaluate"]
+    assert found["classification_matthews"] > 0 and abs(found["regression_pearson"]) > 0.1
+    assert 0 < found["tagging_strict_span_f1"] != found["tagging_span_f1"] > 0
 
 
 if __name__ == "__main__":

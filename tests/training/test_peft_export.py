@@ -1,4 +1,7 @@
-"""LoRA as PEFT's folder: its products on HuggingFace's kernels, and what PEFT computes with it."""
+"""LoRA as PEFT's folder: its products on HuggingFace's kernels, and what PEFT computes with it.
+
+(The command: test_training_adaptations.py.)
+"""
 
 import json
 import re
@@ -7,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from adapted_encoders import adapted
-from click.testing import CliRunner
 from huggingface_folders import keras_hub_is_new, write_folder
 from safetensors.numpy import load_file, save_file
 from transformers_process import transformers_states
@@ -16,7 +18,6 @@ import tf_adapt as ta
 from hub_modules.load import load_module
 from hub_modules.native.added.lora import merged
 from hub_modules.native.added.settings import TARGETS
-from tf_adapt.commands.main import cli
 from tf_adapt.errors import ConfigError
 from tf_adapt.training.finished.module_export import export_huggingface
 from tf_adapt.training.finished.peft_export import write_peft
@@ -115,26 +116,3 @@ def test_what_is_no_lora_beside_the_module_is_refused(tiny_bert, tmp_path):
     tuned.weights[0].assign(tuned.weights[0] + 1)
     with pytest.raises(ConfigError, match="expected the weights of module .* beside what is"):
         write_peft(tuned, tmp_path / "none")
-
-
-@pytest.mark.slow
-def test_the_command_on_a_run(tiny_bert, tmp_path):
-    config = tmp_path / "config.yaml"
-    config.write_text(
-        "data: {dataset: sample_classification, source: sample, train_examples: 8}\n"
-        f"encoder: {{handle: {tiny_bert}}}\n"
-        "adaptation: {name: lora, rank: 2}\n"
-        "training: {epochs: 1, batch_size: 8, learning_rate: 0.001}\n"
-    )
-    run = tmp_path / "run"
-    result = CliRunner().invoke(cli, ["train", str(config), "--out", str(run)])
-    assert result.exit_code == 0, result.output
-    command = ["module", "export", str(run), "--adapters", "--format", "huggingface"]
-    result = CliRunner().invoke(cli, [*command, "--out", str(tmp_path / "lora")])
-    assert result.exit_code == 0, result.output
-    assert {path.name for path in (tmp_path / "lora").iterdir()} == {
-        "README.md",
-        "adapter_config.json",
-        "adapter_model.safetensors",
-    }
-    assert "PeftModel.from_pretrained(" in (tmp_path / "lora" / "README.md").read_text()

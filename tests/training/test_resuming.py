@@ -49,26 +49,17 @@ def make_config(shallow_bert):
     return make
 
 
-def test_data_on_disk_and_then_in_memory(make_config, tmp_path, monkeypatch):
-    config = make_config()
-    on_disk = make_config(data=config.data.model_dump() | {"memory_mb": 0})
-    whole, run = tmp_path / "whole", tmp_path / "run"
-    with monkeypatch.context() as patch:
-        keep_at(patch, 4, run)
-        train(on_disk, whole)
-    train(config, run)
-    assert_same_results(run, whole)
-
-
 def test_a_start_a_penalty_and_heads_of_slices(make_config, finished_run, tmp_path, monkeypatch):
+    """Begun with its data on disk, and ended with them in memory."""
     start, whole, run = (tmp_path / name for name in ("start", "whole", "run"))
     shutil.copytree(finished_run(), start)
     more = {"start": {"run": str(start), "head": False}, "slice_heads": True}
     more["penalties"] = {"l2_sp": {"alpha": 0.1}}
     config = make_config(slices=SLICES, **more)
+    on_disk = config.data.model_dump() | {"memory_mb": 0}
     with monkeypatch.context() as patch:
         keep_at(patch, 4, run)
-        metrics = train(config, whole)
+        metrics = train(make_config(slices=SLICES, data=on_disk, **more), whole)
     assert run_folder.finished_metrics(whole)["slice_heads"] == metrics["slice_heads"]
     assert (whole / run_folder.START / "metrics.json").is_file()
     shutil.rmtree(start)

@@ -39,7 +39,7 @@ QUICK = ("gradual_unfreezing",)
 
 
 @pytest.fixture
-def make_config(tiny_bert):
+def make_config(shallow_bert):
     def make(seed=0, rate=1e-2, **changes):
         content = {
             "data": {
@@ -48,7 +48,7 @@ def make_config(tiny_bert):
                 "train_examples": 32,
                 **changes.pop("data", {}),
             },
-            "encoder": {"handle": str(tiny_bert), **changes.pop("encoder", {})},
+            "encoder": {"handle": str(shallow_bert), **changes.pop("encoder", {})},
             "head": "linear",
             "adaptation": "fine_tuning",
             "training": {
@@ -123,7 +123,7 @@ def test_folds_share_traced_steps_and_have_the_bits_of_a_run_alone(make_config, 
     for number in range(2):
         fold = {"of": 2, "leave_out": number, "seed": 4}
         data = own | {"fold": fold}
-        config = make_config(number, 1e-2)
+        config = make_config(number, 1e-2, training={"epochs": 1})
         config = config_from(config.model_dump() | {"data": data}, "test")
         train(config, tmp_path / f"fold_{number}", session)
         traced.append("run")
@@ -144,8 +144,8 @@ def test_nothing_is_kept_where_more_than_variables_change(make_config, changes):
     assert session._parts is None
 
 
-def test_the_starting_point_moves(tiny_bert):
-    encoder = HubEncoder(tiny_bert)
+def test_the_starting_point_moves(shallow_bert):
+    encoder = HubEncoder(shallow_bert)
     start = StartingPoint(encoder)
     weight = encoder.trainable_weights[0]
     weight.assign(weight + 1.0)
@@ -177,9 +177,9 @@ def test_dev_loss_after_a_run_that_was_resumed(make_config, tmp_path, monkeypatc
     assert_same(tmp_path / "after", tmp_path / "alone")
 
 
-def test_modules_and_texts_that_are_others_by_now(tiny_bert, tmp_path):
+def test_modules_and_texts_that_are_others_by_now(shallow_bert, tmp_path):
     module, texts, session = tmp_path / "module", tmp_path / "train.tsv", Session()
-    shutil.copytree(tiny_bert, module)
+    shutil.copytree(shallow_bert, module)
     texts.write_text("text\tlabel\nwho\tperson\nwhere\tplace\n")
     data = {"format": "tsv", "kind": "classification", "train": str(texts), "dev": str(texts)}
     content = {

@@ -24,7 +24,7 @@ DEV = "text\tlabel\nwho is who\tno\nwhere is the man of the house\tyes\n"
 
 
 @pytest.fixture
-def make_config(tiny_bert, tmp_path):
+def make_config(shallow_bert, tmp_path):
     (tmp_path / "train.tsv").write_text(TRAIN, "utf-8")
     (tmp_path / "dev.tsv").write_text(DEV, "utf-8")
 
@@ -39,7 +39,7 @@ def make_config(tiny_bert, tmp_path):
             },
             "slices": slices,
             "slice_heads": True,
-            "encoder": {"handle": str(tiny_bert)},
+            "encoder": {"handle": str(shallow_bert)},
             "adaptation": "fine_tuning",
             "training": {"epochs": 1, "batch_size": 2, "learning_rate": 1e-2},
         }

@@ -29,10 +29,10 @@ DEV = SAMPLE_FOLDER / "classification" / "dev.tsv"
 
 
 @pytest.fixture(scope="module")
-def runs(tiny_bert, tmp_path_factory) -> list[Path]:
+def runs(shallow_bert, tmp_path_factory) -> list[Path]:
     """Of one seed, and one of another."""
     folder = tmp_path_factory.mktemp("runs")
-    first = make_run(folder / "first", tiny_bert, "classification", 0)
+    first = make_run(folder / "first", shallow_bert, "classification", 0)
     moved = Path(shutil.copytree(first, folder / "moved"))
     arrays = checkpoints.read(first / "checkpoint" / "best_0002").arrays["model"]
     random = np.random.default_rng(1)
@@ -42,7 +42,7 @@ def runs(tiny_bert, tmp_path_factory) -> list[Path]:
     }
     shutil.rmtree(moved / "checkpoint")
     checkpoints.save_best(moved / "checkpoint", "best_0002", arrays)
-    return [first, moved, make_run(folder / "other", tiny_bert, "classification", 4)]
+    return [first, moved, make_run(folder / "other", shallow_bert, "classification", 4)]
 
 
 def weights_of(run: Path) -> dict[str, np.ndarray]:
@@ -96,14 +96,14 @@ def test_the_best_members_are_chosen_on_dev(runs, tmp_path, caplog):
 
 
 @pytest.fixture(scope="module")
-def mixing(tiny_bert, tmp_path_factory) -> list[Path]:
+def mixing(shallow_bert, tmp_path_factory) -> list[Path]:
     """Two runs with a mix of layers, slices and a teacher, whose scores are not the soup's."""
     folder = tmp_path_factory.mktemp("mixing")
     away = folder / "away.tsv"
     away.write_text(DEV.read_text("utf-8").replace("?", ", then ?"), "utf-8")
     changed = {"adaptation": "feature_extraction", "head": "linear"}
     changed |= {"slices": {"long": {"longer_than": 8}}, "data": {"shifted": {"away": str(away)}}}
-    runs = [make_run(folder / name, tiny_bert, "classification", 0, **changed) for name in "ab"]
+    runs = [make_run(folder / name, shallow_bert, "classification", 0, **changed) for name in "ab"]
     costs = {"parameters": 1, "megabytes": 1.0, "serving_per_1000": 2.0}
     side = {"dev": {"accuracy": 0.99}, **costs}
     nothing = {"rest": None, "interval": None, "p": None, "p_holm": None, "challenging": False}
@@ -117,7 +117,7 @@ def mixing(tiny_bert, tmp_path_factory) -> list[Path]:
         forgot = {"task": "masked_language_model", "before": 3.0, "after": 4.0, "texts": 1}
         forgot |= {"distances": {"all": 1}, "targets": 9, "truncated": 0}
         metrics = json.loads((run / "metrics.json").read_text("utf-8")) | {
-            "layer_weights": [1.0, 0.0, 0.0],
+            "layer_weights": [1.0, 0.0],
             "forgetting": forgot,
             "distances": {"all": 0.5},
             "shifted": {"away": {"accuracy": 0.99}},
@@ -177,7 +177,7 @@ def test_runs_that_started_from_others_are_refused(runs, tmp_path):
     ta.ensemble([one, same], tmp_path / "out", average="weights")
 
 
-def test_weights_that_do_not_correspond_are_refused(runs, tiny_bert, tiny_elmo, tmp_path):
+def test_weights_that_do_not_correspond_are_refused(runs, shallow_bert, tiny_elmo, tmp_path):
     def refused(other: Path, message: str) -> None:
         with pytest.raises(ConfigError, match=f"{message}.*average the predictions") as error:
             ta.ensemble([runs[0], other], tmp_path / "out", average="weights")
@@ -188,20 +188,21 @@ def test_weights_that_do_not_correspond_are_refused(runs, tiny_bert, tiny_elmo, 
         return make_run(tmp_path / name, handle, "classification", 8, **changed)
 
     refused(made("elmo", tiny_elmo, head="linear"), "module: expected")
-    refused(made("pooled", tiny_bert, head_pooling="max"), "head.pooling: expected None")
+    refused(made("pooled", shallow_bert, head_pooling="max"), "head.pooling: expected None")
     refused(
-        made("frozen", tiny_bert, adaptation="feature_extraction"),
+        made("frozen", shallow_bert, adaptation="feature_extraction"),
         "head: expected LinearHead.*got BCN",
     )
     lora = {"name": "lora", "rank": 2}
-    refused(made("lora", tiny_bert, adaptation=lora), "adaptation: expected None.*Lora")
+    refused(made("lora", shallow_bert, adaptation=lora), "adaptation: expected None.*Lora")
     random = {"pretrained": False}
     refused(
-        made("random", tiny_bert, encoder=random), "start: expected the module.*got random numbers"
+        made("random", shallow_bert, encoder=random),
+        "start: expected the module.*got random numbers",
     )
 
 
-def test_random_starts_and_batch_normalisation_are_refused(tiny_bert, tmp_path):
+def test_random_starts_and_batch_normalisation_are_refused(shallow_bert, tmp_path):
     for name, changed, message in (
         (
             "random",
@@ -221,7 +222,7 @@ def test_random_starts_and_batch_normalisation_are_refused(tiny_bert, tmp_path):
     ):
         runs = [
             make_run(
-                tmp_path / f"{name}_{seed}", tiny_bert, "classification", seed, **dict(changed)
+                tmp_path / f"{name}_{seed}", shallow_bert, "classification", seed, **dict(changed)
             )
             for seed in (0, 1)
         ]

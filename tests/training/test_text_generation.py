@@ -22,7 +22,7 @@ WORDS = ["the dog", "a cat", "in then", "this mat", "one hat", "no end"]
 
 
 @pytest.fixture(scope="module")
-def content(tiny_bert, tiny_causal, tmp_path_factory) -> dict:
+def content(shallow_bert, shallow_causal, tmp_path_factory) -> dict:
     folder = tmp_path_factory.mktemp("data")
     for split, count in (("train", 10), ("dev", 4)):
         rows = [f"{WORDS[n % 6]} {split} {n}\tthe {WORDS[n % 5]}\n" for n in range(count)]
@@ -35,7 +35,7 @@ def content(tiny_bert, tiny_causal, tmp_path_factory) -> dict:
             "dev": str(folder / "dev.tsv"),
             "metric": "rougeL",
         },
-        "encoder": {"handle": str(tiny_bert), "decoder": str(tiny_causal)},
+        "encoder": {"handle": str(shallow_bert), "decoder": str(shallow_causal)},
         "generation": {"label_smoothing": 0.1, "language_model_weight": 0.5},
         "adaptation": {"name": "gradual_unfreezing", "every": 1},
         "training": {"epochs": 2, "batch_size": 4, "learning_rate": 3e-3},

@@ -155,7 +155,7 @@ def test_a_run_trains_what_its_adaptation_adds_and_nothing_else(name, added, tin
     head = sum(int(np.prod(weight.shape)) for weight in model.head.trainable_weights)
     metrics = run_folder.finished_metrics(run)
     assert metrics["parameters"]["trainable"] == own + head
-    module, file = tmp_path / "module", tmp_path / "new" / "task.npz"
+    module, peft, file = tmp_path / "module", tmp_path / "peft", tmp_path / "new" / "task.npz"
     arguments = ["module", "export", str(run), "--adapters", "--out", str(file)]
     done = CliRunner().invoke(cli, arguments)
     assert (done.exit_code, done.stdout) == (0, f"adapters: {file}\n"), done.output
@@ -169,6 +169,12 @@ def test_a_run_trains_what_its_adaptation_adds_and_nothing_else(name, added, tin
         refused = CliRunner().invoke(cli, [*arguments, "--stored-as", "float16"])
         assert refused.exit_code == 2 and "--stored-as is for a whole module" in refused.output
         return
+    done = CliRunner().invoke(cli, [*arguments[:-1], str(peft), "--format", "huggingface"])
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in peft.iterdir()} == {
+        "README.md", "adapter_config.json", "adapter_model.safetensors",
+    }  # fmt: skip
+    assert "PeftModel.from_pretrained(" in (peft / "README.md").read_text("utf-8")
     export_module(run, module)
     plain = HubEncoder(module)
     assert plain.native.weights_by_name().keys() == start.keys()

@@ -14,6 +14,7 @@ from tf_adapt.config.reading import config_from
 from tf_adapt.encoder.cached_activations import KeptStates
 from tf_adapt.runs import checkpoints
 from tf_adapt.training import train as training
+from tf_adapt.training.steps import Steps
 from tf_adapt.training.train import train
 
 pytestmark = pytest.mark.slow
@@ -88,25 +89,27 @@ def test_the_same_run_as_without(make_config, tmp_path, passes):
         np.testing.assert_array_equal(kept["random"][number], state)
     for ours, theirs in zip(rows(tmp_path / "kept"), rows(tmp_path / "recomputed"), strict=True):
         assert ours == pytest.approx(theirs, abs=1e-4)
-    train(make_config("top_layers", 2, 0, disk_limit_mb=100), tmp_path / "on_disk")
-    assert passes == 2 * [["layer_0"]]
-    check_same_bits(last_arrays(tmp_path / "on_disk"), kept)
 
 
-def test_a_mix_of_all_layers_is_computed_from_the_texts(make_config, tmp_path, passes):
+def test_a_mix_of_all_layers_is_computed_from_the_texts(make_config, tmp_path, passes, monkeypatch):
+    def end(self, batch, logs=None):
+        raise InterruptedError
+
+    # Before the first step, which is not traced then; a pass comes before it.
+    monkeypatch.setattr(Steps, "on_train_batch_begin", end)
     mixed = {"head_pooling": "mean", "head_mixed": True}
-    train(make_config("top_layers", 1, **mixed), tmp_path / "run")
+    with pytest.raises(InterruptedError):
+        train(make_config("top_layers", 2, **mixed), tmp_path / "run")
     assert passes == []
 
 
-def test_goes_on_with_the_same_bits(make_config, tmp_path, passes, monkeypatch):
+def test_goes_on_with_the_same_bits_from_the_disk(make_config, tmp_path, passes, monkeypatch):
     # Epochs of two steps: the third step is in the second epoch, for which another layer is kept.
-    config = make_config("gradual_unfreezing", 3)
     with monkeypatch.context() as patch:
         keep_at(patch, 3, tmp_path / "run")
-        train(config, tmp_path / "whole")
+        train(make_config("gradual_unfreezing", 3), tmp_path / "whole")
     assert len(passes) == 1
-    train(config, tmp_path / "run")
+    train(make_config("gradual_unfreezing", 3, limit_mb=0, disk_limit_mb=100), tmp_path / "run")
     assert len(passes) == 2
     check_same_bits(last_arrays(tmp_path / "run"), last_arrays(tmp_path / "whole"))
     histories = [(tmp_path / run / "history.csv").read_bytes() for run in ("run", "whole")]

@@ -27,6 +27,7 @@ from tf_adapt.training.finished.run_cards import run_card
 from tf_adapt.training.resolving.build import build_parts
 from tf_adapt.training.resolving.session import Session
 from tf_adapt.training.resolving.warm_start import in_metrics, starting_run
+from tf_adapt.training.steps import Steps
 from tf_adapt.training.train import train
 
 # Nearly every one builds several models.
@@ -36,7 +37,7 @@ LORA = {"name": "lora", "rank": 2}
 
 
 @pytest.fixture(scope="module")
-def make_config(tiny_bert):
+def make_config(shallow_bert):
     def make(
         start=None,
         adaptation="fine_tuning",
@@ -47,7 +48,7 @@ def make_config(tiny_bert):
     ):
         content = {
             "data": {"dataset": dataset, "source": "sample", "train_examples": 48},
-            "encoder": {"handle": str(tiny_bert)} | (encoder or {}),
+            "encoder": {"handle": str(shallow_bert)} | (encoder or {}),
             "adaptation": adaptation,
             "training": {"epochs": 1, "batch_size": 16, "learning_rate": 1e-2} | (training or {}),
         }
@@ -59,7 +60,7 @@ def make_config(tiny_bert):
 
 
 @pytest.fixture(scope="module")
-def finished(tiny_bert, tmp_path_factory):
+def finished(shallow_bert, tmp_path_factory):
     """Adaptation → a finished run on the sample of classification."""
     made = {}
 
@@ -67,7 +68,7 @@ def finished(tiny_bert, tmp_path_factory):
         name = adaptation if isinstance(adaptation, str) else adaptation["name"]
         if name not in made:
             folder = tmp_path_factory.mktemp("starts") / name
-            made[name] = make_run(folder, tiny_bert, "classification", adaptation=adaptation)
+            made[name] = make_run(folder, shallow_bert, "classification", adaptation=adaptation)
         return made[name]
 
     return finish
@@ -145,9 +146,9 @@ def test_every_adaptation_begins_with_a_tuned_encoder(make_config, finished, ada
         np.testing.assert_array_equal(own[name].numpy(), weight.numpy())
 
 
-def test_a_language_model_is_a_start(make_config, tiny_bert, tmp_path):
+def test_a_language_model_is_a_start(make_config, shallow_bert, tmp_path):
     """Tuned on text first (ULMFiT's second step): for a task, and for a language model."""
-    module = with_output_layer(tiny_bert, tmp_path / "bert")
+    module = with_output_layer(shallow_bert, tmp_path / "bert")
     text = tmp_path / "text.txt"
     text.write_text("what is the time\nwho is the man\n" * 8, "utf-8")
     files = {"format": "text", "kind": "language_model", "train": str(text), "dev": str(text)}
@@ -190,15 +191,22 @@ def test_penalties_pull_towards_the_start(make_config, finished):
     assert float(sum(parts.model.losses)) == pytest.approx(expected, rel=1e-5)
 
 
-def test_features_are_those_of_the_started_weights(make_config, finished, tmp_path):
+def test_features_are_those_of_the_started_weights(make_config, finished, tmp_path, monkeypatch):
+    def end(self, batch, logs=None):
+        raise InterruptedError
+
     run, cache = finished(), tmp_path / "cache"
     features = {"features": {"cache": str(cache)}, "head": "linear"}
     frozen = {"adaptation": "feature_extraction", **features}
-    train(make_config(**frozen), tmp_path / "module")
+    with monkeypatch.context() as patch:
+        # Before the first step, which is not traced then; the features are computed by then.
+        patch.setattr(Steps, "on_train_batch_begin", end)
+        with pytest.raises(InterruptedError):
+            train(make_config(**frozen), tmp_path / "module")
     entries = {path.name for path in cache.iterdir()}
     train(make_config({"run": str(run), "head": False}, **frozen), tmp_path / "started")
     new = {path.name for path in cache.iterdir()} - entries
-    assert len(new) == len(entries)
+    assert len(new) == len(entries) > 0
     records = [record for name in new for record in (cache / name).rglob("record.json")]
     assert len(records) >= len(new)
     assert all(json.loads(record.read_text())["key"]["weights"] for record in records)
@@ -208,12 +216,12 @@ def test_features_are_those_of_the_started_weights(make_config, finished, tmp_pa
     assert_equal(model.encoder.weights, [best[str(number)] for number in range(inside)])
 
 
-def test_a_chain_is_in_metrics_and_card(make_config, finished, tiny_bert, tmp_path):
+def test_a_chain_is_in_metrics_and_card(make_config, finished, shallow_bert, tmp_path):
     first, pairs, known = finished(), "pair_classification", {}
     chain = [first, tmp_path / "second", tmp_path / "third"]
     for start, run in zip(chain, chain[1:], strict=False):
         config = make_config(start, dataset=f"sample_{pairs}")
-        make_run(run, tiny_bert, pairs)
+        make_run(run, shallow_bert, pairs)
         found = starting_run(config)
         known[run.name] = in_metrics(config, build_parts(config, found).model, found)
         metrics = json.loads((run / "metrics.json").read_text()) | {"start": known[run.name]}
@@ -228,13 +236,13 @@ def test_a_chain_is_in_metrics_and_card(make_config, finished, tiny_bert, tmp_pa
     assert f"- starts from {said}" in run_card(chain[2])
 
 
-def test_a_run_of_other_weights_by_now_is_refused(make_config, finished, tiny_bert, tmp_path):
+def test_a_run_of_other_weights_by_now_is_refused(make_config, finished, shallow_bert, tmp_path):
     start, run = tmp_path / "start", tmp_path / "run"
     shutil.copytree(finished(), start)
     config = make_config(start)
     starting_run(config).copy_to(run / run_folder.START)
     shutil.rmtree(start)
-    make_run(start, tiny_bert, "classification", seed=1)
+    make_run(start, shallow_bert, "classification", seed=1)
     with pytest.raises(ArtifactError, match="start.run: .* has other weights than when this run"):
         starting_run(config, run)
 
@@ -285,12 +293,12 @@ def test_what_cannot_be_a_start(make_config, finished, tiny_elmo, tmp_path):
     assert dry_run(make_config(run))["plan"]
 
 
-def test_a_comparison_starts_all_cells_of_one_encoder(finished, tiny_bert, tiny_elmo, tmp_path):
+def test_a_comparison_starts_all_cells_of_one_encoder(finished, shallow_bert, tiny_elmo, tmp_path):
     content = {
         "data": {"dataset": "sample_classification", "source": "sample"},
         "start": {"run": str(finished()), "head": False},
         "compare": {
-            "encoders": [str(tiny_bert)],
+            "encoders": [str(shallow_bert)],
             "adaptations": ["feature_extraction", "fine_tuning"],
             "learning_rates": [1.0e-2],
         },
@@ -300,11 +308,13 @@ def test_a_comparison_starts_all_cells_of_one_encoder(finished, tiny_bert, tiny_
     path.write_text(yaml.safe_dump(content), "utf-8")
     cells = load_comparison(path).cells
     assert {cell.config.start.run for cell in cells} == {str(finished())}
-    content["compare"]["encoders"] = [{"handle": str(tiny_bert), "keep_layers": [0]}]
+    content["compare"]["encoders"] = [{"handle": str(shallow_bert), "keep_layers": [0]}]
     path.write_text(yaml.safe_dump(content), "utf-8")
-    with pytest.raises(ConfigError, match=r"start.run: .*tiny_bert, while cell .*keep_layers 0\)"):
+    with pytest.raises(
+        ConfigError, match=r"start.run: .*shallow_bert, while cell .*keep_layers 0\)"
+    ):
         load_comparison(path)
-    content["compare"]["encoders"] = [str(tiny_bert), str(tiny_elmo)]
+    content["compare"]["encoders"] = [str(shallow_bert), str(tiny_elmo)]
     path.write_text(yaml.safe_dump(content), "utf-8")
     with pytest.raises(ConfigError, match="compare.yaml:.*start.run: expected a run on the enc"):
         load_comparison(path)
@@ -338,13 +348,13 @@ def test_a_comparison_starts_cells_of_the_layers_that_the_run_kept(tiny_bert, tm
 
 
 def test_execution_is_what_runs_not_what_was_written(
-    make_config, finished, tiny_bert, tiny_program, tmp_path
+    make_config, finished, shallow_bert, tiny_program, tmp_path
 ):
     """null is native for a module that is recognised."""
     run = finished()
     assert started(make_config(run, encoder={"execution": "native"})).encoder.execution == "native"
     named = make_run(
-        tmp_path / "named", tiny_bert, "classification", encoder={"execution": "native"}
+        tmp_path / "named", shallow_bert, "classification", encoder={"execution": "native"}
     )
     assert started(make_config({"run": str(named), "head": False})).encoder.execution == "native"
     small = make_run(tmp_path / "small", tiny_program, "classification")
@@ -356,10 +366,10 @@ def test_execution_is_what_runs_not_what_was_written(
 @pytest.mark.parametrize(
     "adaptation", ["fine_tuning", pytest.param(LORA, marks=pytest.mark.large)], ids=str
 )
-def test_the_classification_token_is_carried(make_config, tiny_causal, tmp_path, adaptation):
-    encoder = {"handle": str(tiny_causal), "classification_token": True}
+def test_the_classification_token_is_carried(make_config, shallow_causal, tmp_path, adaptation):
+    encoder = {"handle": str(shallow_causal), "classification_token": True}
     folder = tmp_path / "run"
-    run = make_run(folder, tiny_causal, "classification", encoder=encoder, adaptation=LORA)
+    run = make_run(folder, shallow_causal, "classification", encoder=encoder, adaptation=LORA)
     source = load_run(run).encoder
     head = {"head": False, "run": str(run)}
     model = started(make_config(head, adaptation, encoder=encoder))
@@ -370,6 +380,6 @@ def test_the_classification_token_is_carried(make_config, tiny_causal, tmp_path,
     one, two = (ta.encode(encoder, texts) for encoder in (model.encoder, source))
     for a, b in zip(one, two, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-4)
-    without = make_config(head, adaptation, encoder={"handle": str(tiny_causal)})
+    without = make_config(head, adaptation, encoder={"handle": str(shallow_causal)})
     with pytest.raises(ConfigError, match="encoder.classification_token: expected true .*to true"):
         dry_run(without)

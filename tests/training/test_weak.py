@@ -48,7 +48,7 @@ def files(tmp_path):
 
 
 @pytest.fixture
-def make_config(files, tiny_bert):
+def make_config(files, shallow_bert):
     def make(weak=None, handle=None, training=None, **more):
         content = {
             "data": {
@@ -59,7 +59,7 @@ def make_config(files, tiny_bert):
                 "columns": {"text_a": "text", "label": "label"},
             },
             "weak": {"votes": str(files / "votes.tsv")} | (weak or {}),
-            "encoder": {"handle": str(handle or tiny_bert)},
+            "encoder": {"handle": str(handle or shallow_bert)},
             "adaptation": "fine_tuning",
             "training": {"epochs": 2, "batch_size": 8, "learning_rate": 1e-2} | (training or {}),
         }
