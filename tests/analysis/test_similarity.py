@@ -14,7 +14,7 @@ from tf_adapt.serving.prediction.predict import encode
 FIRST, SECOND = ["who is ann?", "the", "is the a"], ["the", "who is ann?", "is the a"]
 
 
-@pytest.mark.parametrize("module, ends", [("tiny_bert", 1), ("tiny_elmo", 0)])
+@pytest.mark.parametrize("module, ends", [("shallow_bert", 1), ("tiny_elmo", 0)])
 def test_the_cosine_of_mean_states(module, ends, request):
     encoder = HubEncoder(request.getfixturevalue(module), trainable=False)
     # Without [CLS] and [SEP].
@@ -29,11 +29,11 @@ def test_the_cosine_of_mean_states(module, ends, request):
 
 
 @pytest.mark.slow
-def test_the_process_writes_them(tiny_bert, tmp_path):
+def test_the_process_writes_them(shallow_bert, tmp_path):
     config, out = tmp_path / "config.yaml", tmp_path / "out.json"
     config.write_text(
         "data: {dataset: sample_pair_regression, source: sample}\n"
-        f"encoder: {{handle: {tiny_bert}}}\nadaptation: fine_tuning\n"
+        f"encoder: {{handle: {shallow_bert}}}\nadaptation: fine_tuning\n"
         "training: {epochs: 1, batch_size: 8, learning_rate: 1.0e-3}\n",
         "utf-8",
     )

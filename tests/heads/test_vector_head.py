@@ -33,8 +33,8 @@ def states(model):
 
 
 @pytest.fixture
-def encoder(tiny_bert):
-    return ta.HubEncoder(tiny_bert, trainable=False)
+def encoder(shallow_bert):
+    return ta.HubEncoder(shallow_bert, trainable=False)
 
 
 def test_a_plain_layer_reads_what_linear_reads(encoder):

@@ -108,9 +108,9 @@ def written(folder, model, limit=40, may_cut=True, context=False, precision=None
 
 
 @pytest.fixture(scope="module")
-def asked(tiny_bert):
+def asked(shallow_bert):
     """A classifier that puts a prompt before texts."""
-    return model_of(tiny_bert, ta.Task("classification", labels=LABELS), prompts=["query: "])
+    return model_of(shallow_bert, ta.Task("classification", labels=LABELS), prompts=["query: "])
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,8 @@ def test_the_inputs_are_the_signatures():
 )
 def test_answers_are_the_saved_models(case, request, tmp_path):
     family, task, head = case
-    model = model_of(request.getfixturevalue(f"tiny_{family}"), task, head)
+    size = "shallow" if family in ("bert", "causal") else "tiny"
+    model = model_of(request.getfixturevalue(f"{size}_{family}"), task, head)
     settings = {"limit": 40, "context": task is TAGGING and family == "bert"}
     light = written(tmp_path, model, **settings)
     columns = {name: COLUMNS[name] for name in KINDS[task.kind].inputs}
@@ -177,8 +178,11 @@ def test_prompts_and_refused_texts(asked, whole):
 
 
 @pytest.mark.parametrize("votes", [False, pytest.param(True, marks=pytest.mark.large)])
-def test_an_ensemble_of_taggers(votes, tiny_bert, tiny_causal, tmp_path):
-    models = [model_of(tiny_bert, TAGGING, "crf"), model_of(tiny_causal, TAGGING, "linear_tagger")]
+def test_an_ensemble_of_taggers(votes, shallow_bert, shallow_causal, tmp_path):
+    models = [
+        model_of(shallow_bert, TAGGING, "crf"),
+        model_of(shallow_causal, TAGGING, "linear_tagger"),
+    ]
     combination = Combination(TAGGING, list(map(transitions_of, models)), votes, (0.7, 0.3))
     members = [ServedModel(model, 12, True) for model in models]
     ensemble = ServedEnsemble(members, combination)
@@ -189,10 +193,10 @@ def test_an_ensemble_of_taggers(votes, tiny_bert, tiny_causal, tmp_path):
     assert_equal_answers(LightModel(folder).answer(columns), expected)
 
 
-def test_several_tasks_have_the_encoder_once(tiny_bert, tmp_path):
+def test_several_tasks_have_the_encoder_once(shallow_bert, tmp_path):
     tasks = {
-        "films": model_of(tiny_bert, ta.Task("classification", labels=LABELS)),
-        "names": model_of(tiny_bert, TAGGING, "linear_tagger"),
+        "films": model_of(shallow_bert, ta.Task("classification", labels=LABELS)),
+        "names": model_of(shallow_bert, TAGGING, "linear_tagger"),
     }
     served = {name: ServedTask(model, 40, True) for name, model in tasks.items()}
     both = export_light(served, tmp_path / "2", "A SavedModel:")
@@ -207,8 +211,8 @@ def test_several_tasks_have_the_encoder_once(tiny_bert, tmp_path):
 
 
 @needs_int8
-def test_several_tasks_have_the_encoder_in_8_bits_once(tiny_bert, tmp_path):
-    model = model_of(tiny_bert, ta.Task("classification", labels=LABELS))
+def test_several_tasks_have_the_encoder_in_8_bits_once(shallow_bert, tmp_path):
+    model = model_of(shallow_bert, ta.Task("classification", labels=LABELS))
     sizes = []
     for names in (["one"], ["one", "two"]):
         served = {
@@ -220,12 +224,12 @@ def test_several_tasks_have_the_encoder_in_8_bits_once(tiny_bert, tmp_path):
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", pytest.param("int8", marks=needs_int8)])
-def test_lower_precisions_are_near(precision, asked, whole, tiny_bert, tmp_path):
+def test_lower_precisions_are_near(precision, asked, whole, shallow_bert, tmp_path):
     texts = ["Ann lives here .", "what is it"]
     expected = LightModel(whole).answer({"text": texts})["scores"]
     keras.config.set_dtype_policy("mixed_bfloat16" if precision == "bfloat16" else "float32")
     try:
-        model = model_of(tiny_bert, asked.task, prompts=asked.encoder.prompts)
+        model = model_of(shallow_bert, asked.task, prompts=asked.encoder.prompts)
     finally:
         keras.config.set_dtype_policy("float32")
     said = with_precision("A SavedModel:", precision if precision == "bfloat16" else None)
@@ -241,11 +245,11 @@ def test_lower_precisions_are_near(precision, asked, whole, tiny_bert, tmp_path)
         assert sizes[0] < 0.7 * sizes[1]
 
 
-def test_what_is_too_long_or_empty_in_tagging_and_spans(tiny_bert, tmp_path):
+def test_what_is_too_long_or_empty_in_tagging_and_spans(shallow_bert, tmp_path):
     spans = ta.Task("span_extraction", spans=SPANS)
     lights = {}
     for task in (TAGGING, spans):
-        model = model_of(tiny_bert, task, "default")
+        model = model_of(shallow_bert, task, "default")
         lights[task.kind] = written(tmp_path / task.kind, model, 32, False)
         empty = {1: ["", ""], 2: [[""], [""]]}
         columns = {name: empty[rank] for name, rank in KINDS[task.kind].inputs.items()}

@@ -4,11 +4,9 @@ import csv
 import json
 import shutil
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from random_modules import write_tiny_elmo
 from sklearn.metrics import f1_score
 
 import tf_adapt as ta
@@ -66,19 +64,10 @@ def config_of(data, handle, **training):
 
 
 @pytest.fixture(scope="module")
-def encoder(tmp_path_factory):
-    """As `tiny_elmo`, but the same whichever tests ran before: something must be learnt here."""
-    folder = tmp_path_factory.mktemp("modules") / "elmo"
-    keras.utils.set_random_seed(0)
-    write_tiny_elmo(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def run(data, encoder, tmp_path_factory):
+def run(data, tiny_elmo, tmp_path_factory):
     """A run that chooses thresholds: after few epochs 0.5 is not yet the best."""
     folder = tmp_path_factory.mktemp("runs") / "run"
-    train(config_of(data, encoder, choose_thresholds=True, epochs=4), folder)
+    train(config_of(data, tiny_elmo, choose_thresholds=True, epochs=4), folder)
     return folder
 
 

@@ -21,9 +21,9 @@ WORDS = [words for words, _ in SENTENCES]
 
 
 @pytest.mark.slow
-def test_a_tagger_of_all_pieces(tiny_bert, tmp_path):
+def test_a_tagger_of_all_pieces(shallow_bert, tmp_path):
     keras.utils.set_random_seed(0)
-    encoder = ta.HubEncoder(tiny_bert)
+    encoder = ta.HubEncoder(shallow_bert)
     options = {"head": "linear_tagger", "head_word_pieces": "mean"}
     model = ta.build_model(TAGS, encoder, adaptation="fine_tuning", **options)
     model.compile(keras.optimizers.Adam(0.01), loss=TAGS.loss, run_eagerly=True)
