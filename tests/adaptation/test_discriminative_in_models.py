@@ -88,7 +88,11 @@ def any_order():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "options", [{"use_ema": True, "ema_overwrite_frequency": 2}, {"gradient_accumulation_steps": 4}]
+    "options",
+    [
+        pytest.param({"use_ema": True, "ema_overwrite_frequency": 2}, marks=pytest.mark.large),
+        {"gradient_accumulation_steps": 4},
+    ],
 )
 def test_compiled_by_xla(any_order, options):
     plain, compiled = (
@@ -148,7 +152,7 @@ def test_slots_of_frozen_layers_are_in_the_file(tmp_path, inner, options):
         fit(model, epochs=1)
 
     def made():
-        model = dense_model(inner(0.05, **options))
+        model = dense_model(inner(0.05, **options), run_eagerly=True)
         for frozen in ([], ["layer_0", "head"], ["layer_0"]):
             train(model, frozen)
         return model

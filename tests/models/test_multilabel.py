@@ -10,7 +10,8 @@ import tensorflow as tf
 from sklearn.metrics import f1_score
 
 import tf_adapt as ta
-from hub_modules.manifest import write_manifest
+from hub_modules.manifest import module_hash, write_manifest
+from hub_modules.programs.trusted import remember
 from tf_adapt.comparison.baseline import baseline_of
 from tf_adapt.comparison.verdict.phrases import answer_text
 from tf_adapt.config.reading import config_from
@@ -158,9 +159,10 @@ def test_an_export_with_other_thresholds_than_its_task_is_refused(exported, tmp_
     (folder / "task.json").write_text(json.dumps(task), "utf-8")
     (folder / "manifest.json").unlink()
     write_manifest(folder, {"kind": "export"})
+    remember(module_hash(folder))  # no trial in a child process
     (tmp_path / "in.tsv").write_text("text\nthe\n7\n", "utf-8")
     with pytest.raises(ArtifactError, match="whose score reaches their threshold"):
-        predict_file(folder, tmp_path / "in.tsv", tmp_path / "out", trust=True)
+        predict_file(folder, tmp_path / "in.tsv", tmp_path / "out")
 
 
 @pytest.mark.slow
