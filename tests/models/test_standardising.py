@@ -115,7 +115,7 @@ def test_what_is_given_wins(shallow_bert):
 
 @pytest.mark.slow
 def test_each_fold_has_its_own_training_texts(shallow_bert, tmp_path):
-    rows = "".join(f"text {n} of {n % 7} cd\t{'ab'[n % 2]}\n" for n in range(30))
+    rows = "".join(f"text {n} of {n % 7} cd\t{'ab'[n % 2]}\n" for n in range(50))
     (tmp_path / "all.tsv").write_text("t\tl\n" + rows, "utf-8")
     session = Session()
     for number in range(2):
@@ -137,6 +137,6 @@ def test_each_fold_has_its_own_training_texts(shallow_bert, tmp_path):
         model = load_run(tmp_path / str(number))
         texts = [record.text_a for record in load_splits(config.data).examples["train"]]
         expected = means_of(model.encoder, texts)
-        assert model.head.scaling.texts.numpy() == len(texts) < 15
+        assert model.head.scaling.texts.numpy() == len(texts) < 25
         found = model.head.scaling.mean.numpy().ravel()
         np.testing.assert_allclose(found, expected.mean(0), atol=1e-5)
