@@ -247,8 +247,8 @@ def test_an_encoder_with_adapters_is_no_module(tiny_bert):
         module_source(model)
 
 
-def test_a_black_box_is_refused():
-    encoder = ta.HubEncoder("elmo_small", execution="saved_model")
+def test_a_black_box_is_refused(tiny_program):
+    encoder = ta.HubEncoder(tiny_program, execution="saved_model")
     with pytest.raises(ConfigError, match="needs the native encoder, got execution: saved_model"):
         build_language_model(ta.Task("language_model"), encoder)
 

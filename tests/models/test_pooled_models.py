@@ -7,6 +7,7 @@ import tensorflow as tf
 
 import tf_adapt as ta
 from tf_adapt.config.reading import config_from
+from tf_adapt.serving.exports.export import ServedModel
 from tf_adapt.training.resolving.compiled_model import configured_model
 
 TAGS = ta.Task("tagging", ["O", "B-PER", "I-PER"])
@@ -34,9 +35,8 @@ def test_a_tagger_of_all_pieces(shallow_bert, tmp_path):
     # Sentences of more than eight pieces are served in parts, with their neighbours as context.
     context = ta.predict(model, WORDS, max_length=10, document_context=True)
     assert context != expected
-    folder = ta.export(model, tmp_path / "1", max_length=10, document_context=True)
-    serve = tf.saved_model.load(str(folder)).signatures["serving_default"]
-    found = serve(tokens=tf.ragged.constant(WORDS).to_tensor(""))
+    serve = ServedModel(model, 10, truncate=False, document_context=True).signature()
+    found = serve(tf.ragged.constant(WORDS).to_tensor(""))
     for row, prediction in enumerate(context):
         count = len(WORDS[row])
         tags = [tag.decode() for tag in found["tags"].numpy()[row, :count]]
