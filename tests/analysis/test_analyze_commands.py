@@ -44,9 +44,9 @@ def write(path: Path, config: dict) -> Path:
 
 
 @pytest.fixture(scope="module")
-def config(shallow_bert, tmp_path_factory) -> Path:
+def config(tiny_bert, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("configs")
-    return write(folder / "c.yaml", content(sample("classification"), shallow_bert))
+    return write(folder / "c.yaml", content(sample("classification"), tiny_bert))
 
 
 def read(path: Path) -> list[dict]:
@@ -70,7 +70,7 @@ def test_a_panel_for_each_dataset_and_a_line_for_each_encoder(config, tiny_elmo,
     assert [panel["examples"] for panel in panels] == [{"dev": 60}, {"dev": 60}]
     assert [panel["entropy"] for panel in panels] == [pytest.approx(2.0, abs=0.1), None]
     assert [series["label"] for panel in panels for series in panel["series"]] == [
-        "shallow_bert, pretrained",
+        "tiny_bert, pretrained",
         "tiny_elmo, pretrained",
     ]
     layers = [layer for panel in panels for layer in panel["series"][0]["layers"]]
@@ -83,9 +83,9 @@ def test_a_panel_for_each_dataset_and_a_line_for_each_encoder(config, tiny_elmo,
 
 
 @pytest.mark.large
-def test_probes_of_a_run_draw_the_pretrained_encoder_beside_it(shallow_bert, config, tmp_path):
+def test_probes_of_a_run_draw_the_pretrained_encoder_beside_it(tiny_bert, config, tmp_path):
     tuned, out = tmp_path / "tuned", tmp_path / "out"
-    train(config_from(content(sample("classification"), shallow_bert), "test"), tuned)
+    train(config_from(content(sample("classification"), tiny_bert), "test"), tuned)
     result = run("probes", tuned, config, "--out", out, "--json")
     assert result.exit_code == 0, result.output
     (panel,) = json.loads(result.stdout)["panels"]  # the pretrained module is drawn once
@@ -102,15 +102,15 @@ def test_probes_of_a_run_draw_the_pretrained_encoder_beside_it(shallow_bert, con
     assert json.loads(fewer.stdout)["panels"][0]["examples"]["train"] == 40
 
 
-def test_tagging_is_refused(shallow_bert, tmp_path):
-    tagging = write(tmp_path / "t.yaml", content(sample("tagging", None), shallow_bert))
+def test_tagging_is_refused(tiny_bert, tmp_path):
+    tagging = write(tmp_path / "t.yaml", content(sample("tagging", None), tiny_bert))
     refused(2, "expected data of the kind .*, pair_classification or pair_regression, got tagging",
             "information", tagging, "--out", tmp_path / "out")  # fmt: skip
 
 
 @pytest.mark.slow
-def test_probes_of_words(shallow_bert, tmp_path):
-    tagging = write(tmp_path / "t.yaml", content(sample("tagging"), shallow_bert))
+def test_probes_of_words(tiny_bert, tmp_path):
+    tagging = write(tmp_path / "t.yaml", content(sample("tagging"), tiny_bert))
     scores = {}
     for pieces in ("first", "max"):
         out = tmp_path / pieces
@@ -125,8 +125,8 @@ def test_probes_of_words(shallow_bert, tmp_path):
     assert scores["max"] != scores["first"]
 
 
-def test_other_names_of_poolings_and_other_tasks_are_refused(config, shallow_bert, tmp_path):
-    tagging = write(tmp_path / "t.yaml", content(sample("tagging", 40), shallow_bert))
+def test_other_names_of_poolings_and_other_tasks_are_refused(config, tiny_bert, tmp_path):
+    tagging = write(tmp_path / "t.yaml", content(sample("tagging", 40), tiny_bert))
     out = ("--out", tmp_path / "out")
     refused(2, "--word-pieces: expected none for classification, got mean; it is for tagging",
             "probes", config, *out, "--word-pieces", "mean")  # fmt: skip
@@ -145,14 +145,14 @@ def test_kinds_of_an_analysis_are_named(monkeypatch):
             sources.source_data(source, analysis)
 
 
-def test_sets_of_labels_are_refused(shallow_bert, tmp_path):
+def test_sets_of_labels_are_refused(tiny_bert, tmp_path):
     for command in ["probes", "information"]:
         for split in ("train", "dev"):
             (tmp_path / f"{split}.tsv").write_text("text\tlabel\na\tx|y\nb\t\n", "utf-8")
         data = {"format": "tsv", "kind": "multilabel_classification"}
         data |= {split: str(tmp_path / f"{split}.tsv") for split in ("train", "dev")}
         data["columns"] = {"text_a": "text", "label": "label"}
-        config = write(tmp_path / "sets.yaml", content(data, shallow_bert))
+        config = write(tmp_path / "sets.yaml", content(data, tiny_bert))
         refused(2, "expected data of the kind classification.*got multilabel_classification",
                 command, config, "--out", tmp_path / "out")  # fmt: skip
 
@@ -176,9 +176,9 @@ TOO_LITTLE = [
 ]
 
 
-def test_too_little_data_is_refused(shallow_bert, tmp_path):
+def test_too_little_data_is_refused(tiny_bert, tmp_path):
     for command, train_labels, dev_labels, message in TOO_LITTLE:
-        path = own_files(tmp_path, shallow_bert, train_labels, dev_labels)
+        path = own_files(tmp_path, tiny_bert, train_labels, dev_labels)
         refused(3, message, command, path, "--out", tmp_path / "out")
         assert not (tmp_path / "out").exists()
 
