@@ -52,14 +52,6 @@ def test_a_tagger_of_all_pieces(shallow_bert, tmp_path):
     assert ta.predict(again, WORDS) == expected
 
 
-def test_the_pooler_is_read_where_no_pooling_is_named(tiny_bert):
-    encoder = ta.HubEncoder(tiny_bert)
-    ta.build_model(CLASSES, encoder, "linear")
-    assert "pooler" not in encoder.unread_groups
-    ta.build_model(CLASSES, encoder, "linear", head_pooling="first")
-    assert "pooler" in encoder.unread_groups
-
-
 def test_a_group_that_was_frozen_before_a_head_left_it_unread_stays_frozen(tiny_bert):
     encoder = ta.HubEncoder(tiny_bert)
 

@@ -23,7 +23,7 @@ def model(shallow_bert):
     auxiliaries = [SliceHeads(["x", "y", "z"])]
     encoder = ta.HubEncoder(shallow_bert, trainable=True)
     made = ta.build_model(task, encoder, "linear", auxiliaries=auxiliaries, head_dropout=0.0)
-    made.compile(keras.optimizers.SGD(0.1), loss=task.loss, metrics=task.metrics)
+    made.compile(keras.optimizers.SGD(0.1), task.loss, metrics=task.metrics, run_eagerly=True)
     return made
 
 
