@@ -22,7 +22,7 @@ INPUTS = RANDOM.normal(size=(8, 4)).astype("float32")
 TARGETS = RANDOM.normal(size=(8, 1)).astype("float32")
 
 
-def dense_model(inner, decay=0.5, **options):
+def dense_model(inner, decay=0.5, jit_compile=False, **options):
     """A plain Keras model with the groups layer_0, layer_1 and head, compiled but not built."""
     keras.utils.set_random_seed(0)
     layers = [keras.layers.Dense(3, "tanh", name=f"layer_{n}") for n in range(2)]
@@ -30,7 +30,8 @@ def dense_model(inner, decay=0.5, **options):
     model = keras.Sequential([keras.Input((4,)), *layers, head])
     groups = [(layer.name, layer.weights) for layer in layers]
     encoder = SimpleNamespace(layer_groups=groups, adaptable_groups=dict(groups))
-    model.compile(DiscriminativeOptimizer(inner, encoder, decay=decay), "mse", **options)
+    optimizer = DiscriminativeOptimizer(inner, encoder, decay=decay)
+    model.compile(optimizer, "mse", jit_compile=jit_compile, **options)
     return model
 
 
@@ -51,7 +52,7 @@ def test_a_fitted_model_is_that_of_plain_keras_where_all_rates_are_one():
     theirs = dense_model(keras.optimizers.Adam())
     plain = keras.optimizers.AdamW(**inner)
     plain.exclude_from_weight_decay(var_names=["bias"])  # which ours leaves out by itself
-    theirs.compile(plain, "mse")
+    theirs.compile(plain, "mse", jit_compile=False)
     start = weights(ours)
     fit(ours)
     fit(theirs)
@@ -87,7 +88,11 @@ def any_order():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "options", [{"use_ema": True, "ema_overwrite_frequency": 2}, {"gradient_accumulation_steps": 4}]
+    "options",
+    [
+        pytest.param({"use_ema": True, "ema_overwrite_frequency": 2}, marks=pytest.mark.large),
+        {"gradient_accumulation_steps": 4},
+    ],
 )
 def test_compiled_by_xla(any_order, options):
     plain, compiled = (
@@ -147,7 +152,7 @@ def test_slots_of_frozen_layers_are_in_the_file(tmp_path, inner, options):
         fit(model, epochs=1)
 
     def made():
-        model = dense_model(inner(0.05, **options))
+        model = dense_model(inner(0.05, **options), run_eagerly=True)
         for frozen in ([], ["layer_0", "head"], ["layer_0"]):
             train(model, frozen)
         return model

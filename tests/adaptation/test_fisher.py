@@ -195,9 +195,9 @@ def task_model(name, handle):
 @pytest.mark.parametrize(
     "name", ["multilabel", "tagging", pytest.param("crf", marks=pytest.mark.large)]
 )
-def test_of_a_task_against_steps_of_sgd(name, tiny_bert):
+def test_of_a_task_against_steps_of_sgd(name, shallow_bert):
     """A step of SGD at rate 1 on one example adds the slope of its mean log-likelihood."""
-    model, batches = task_model(name, tiny_bert)
+    model, batches = task_model(name, shallow_bert)
     weights = pretrained_weights(model.encoder)
     got = task_fisher(model, batches, sampled=False)
     read = {key for key, weight in weights.items() if weight.trainable}
@@ -230,11 +230,11 @@ OUTCOMES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OUTCOMES)
-def test_drawn_outcomes_of_a_task(name, tiny_bert):
+def test_drawn_outcomes_of_a_task(name, shallow_bert):
     """Against the sum over all labels or sets, each weighed by the model's own probability."""
-    model, _ = task_model(name, tiny_bert)
+    model, _ = task_model(name, shallow_bert)
     model.head.dense.kernel.assign(model.head.dense.kernel / 4)  # so that no outcome is sure
-    task, text, weight = model.task, "a good film", "layer_1/output/bias"
+    task, text, weight = model.task, "a good film", "layer_0/output/bias"
 
     def estimated(labels, **options):
         batches = ta.batches([(text, one) for one in labels], task, model.encoder, batch_size=1)
@@ -259,8 +259,8 @@ def test_drawn_outcomes_of_a_task(name, tiny_bert):
 
 
 @pytest.mark.slow
-def test_what_cannot_be_estimated_is_refused(tiny_bert):
-    model, batches = task_model("classification", tiny_bert)
+def test_what_cannot_be_estimated_is_refused(shallow_bert):
+    model, batches = task_model("classification", shallow_bert)
     task, encoder = model.task, model.encoder
     pair = TASKS["classification"][2][1:]
     with pytest.raises(ConfigError, match="expected batches of one example, got 2"):
@@ -281,10 +281,10 @@ def test_what_cannot_be_estimated_is_refused(tiny_bert):
     encoder.trainable = False
     with pytest.raises(ConfigError, match="expected weights that learn.*make the encoder train"):
         task_fisher(model, batches)
-    crf, sentences = task_model("crf", tiny_bert)
+    crf, sentences = task_model("crf", shallow_bert)
     with pytest.raises(ConfigError, match="expected sampled=False .* for a CRF"):
         task_fisher(crf, sentences)
-    regression = ta.build_model(ta.Task("pair_regression"), ta.HubEncoder(tiny_bert))
+    regression = ta.build_model(ta.Task("pair_regression"), ta.HubEncoder(shallow_bert))
     with pytest.raises(ConfigError, match="expected a task with labels, got pair_regression"):
         task_fisher(regression, [])
 

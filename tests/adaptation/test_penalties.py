@@ -294,8 +294,8 @@ SENTENCES = [(["ann", "lee", "sings"], ["B-PER", "I-PER", "O"]), (["rain"], ["O"
 
 
 @pytest.mark.slow
-def test_models_of_ours_add_the_penalty_once(tiny_bert):
-    encoder = ta.HubEncoder(tiny_bert)
+def test_models_of_ours_add_the_penalty_once(shallow_bert):
+    encoder = ta.HubEncoder(shallow_bert)
     model = ta.build_model(TASK, encoder, head="crf")
     model.compile(keras.optimizers.SGD(RATE), loss=TASK.loss, run_eagerly=True)
     batches = ta.batches(SENTENCES, TASK, encoder, batch_size=2, shuffle=False)

@@ -15,7 +15,6 @@ INNERS = {
     "adam": lambda: keras.optimizers.AdamW(1e-2, weight_decay=0.1, global_clipnorm=1.0),
     # Written out by Keras, not as one operation.
     "amsgrad": lambda: keras.optimizers.Adam(1e-2, amsgrad=True, use_ema=True),
-    "momentum": lambda: keras.optimizers.SGD(1e-1, momentum=0.9),
 }
 
 
@@ -72,7 +71,7 @@ AFTER_NEXT = (1, [1.0, 2.0, 3.0, 0.5], 2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "patience", "scores", "phase"),
-    [("adam", *NEXT), ("amsgrad", *AFTER_NEXT), ("momentum", *AFTER_NEXT)],
+    [("adam", *NEXT), ("amsgrad", *AFTER_NEXT)],
 )
 def test_as_if_the_phase_had_ended_after_its_best_epoch(tiny_elmo, name, patience, scores, phase):
     optimizer = discriminative(INNERS[name])

@@ -43,9 +43,9 @@ def data(tmp_path) -> dict:
     return about | {"columns": columns} | paths
 
 
-def test_it_trains_predicts_exports_and_is_served(data, tiny_bert, tmp_path):
+def test_it_trains_predicts_exports_and_is_served(data, shallow_bert, tmp_path):
     training = {"epochs": 1, "batch_size": 8, "learning_rate": 1e-2}
-    content = {"data": data, "encoder": {"handle": str(tiny_bert)}, "training": training}
+    content = {"data": data, "encoder": {"handle": str(shallow_bert)}, "training": training}
     run, name = tmp_path / "run", ordinal_regression.METRIC
     train(config_from(content | {"adaptation": "fine_tuning"}, "test"), run)
     scores = json.loads((run / "metrics.json").read_text("utf-8"))
@@ -63,11 +63,11 @@ def test_it_trains_predicts_exports_and_is_served(data, tiny_bert, tmp_path):
         assert one["scores"] == pytest.approx(two.scores, abs=1e-4)
 
 
-def test_it_stands_in_the_report_of_a_comparison(data, tiny_bert, tmp_path, monkeypatch):
+def test_it_stands_in_the_report_of_a_comparison(data, shallow_bert, tmp_path, monkeypatch):
     # Other processes do not know the kind.
     monkeypatch.setattr(comparing, "run_all", in_this_process)
     monkeypatch.setattr(written_report, "export_best", lambda outcomes, content, anyway: None)
-    compare = {"encoders": [str(tiny_bert)], "adaptations": ["freeze", "tune"]}
+    compare = {"encoders": [str(shallow_bert)], "adaptations": ["freeze", "tune"]}
     compare |= {"heads": ["linear"], "learning_rates": [1e-2], "seeds": 1}
     content = {"data": data, "compare": compare, "training": {"epochs": 1, "batch_size": 8}}
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(content), "utf-8")

@@ -133,9 +133,9 @@ def test_the_config_is_complete():
 
 
 @pytest.mark.slow
-def test_a_model_keeps_its_averages_and_answers_alike(tiny_bert, tmp_path):
+def test_a_model_keeps_its_averages_and_answers_alike(shallow_bert, tmp_path):
     task = ta.Task("classification", labels=["no", "yes"])
-    encoder = ta.HubEncoder(tiny_bert)
+    encoder = ta.HubEncoder(shallow_bert)
     model = ta.build_model(task, encoder, "concat_pooling", "fine_tuning")
     optimizer = keras.optimizers.AdamW(1e-2)
     model.compile(optimizer, task.loss, metrics=task.metrics, run_eagerly=True)

@@ -52,10 +52,10 @@ TOP_ALONE = [
 
 
 @pytest.fixture(scope="module")
-def encoders(tiny_bert, tiny_elmo):
-    handles = {"bert": tiny_bert, "elmo": tiny_elmo}
+def encoders(shallow_bert, tiny_elmo):
+    handles = {"bert": shallow_bert, "elmo": tiny_elmo}
     found = {(name, None): ta.HubEncoder(path, trainable=False) for name, path in handles.items()}
-    found["bert", "separate"] = ta.HubEncoder(tiny_bert, trainable=False, pairs="separate")
+    found["bert", "separate"] = ta.HubEncoder(shallow_bert, trainable=False, pairs="separate")
     return found
 
 

@@ -47,8 +47,8 @@ def test_equal_and_empty_vectors_have_finite_gradients(similarity):
     assert np.isfinite(outputs).all() and np.isfinite(tape.gradient(outputs, vectors)).all()
 
 
-def test_by_default_it_is_the_cosine_of_the_means(tiny_bert):
-    encoder = ta.HubEncoder(tiny_bert, trainable=False, pairs="separate")
+def test_by_default_it_is_the_cosine_of_the_means(shallow_bert):
+    encoder = ta.HubEncoder(shallow_bert, trainable=False, pairs="separate")
     model = ta.build_model(SCORES, encoder, "cosine", head_mixed=False, head_scaled=False)
 
     def mean(text):
@@ -61,11 +61,11 @@ def test_by_default_it_is_the_cosine_of_the_means(tiny_bert):
     assert (head.pooling, head.mixed, head.scaled) == ("mean", True, True)
 
 
-def test_texts_in_one_row_have_no_similarity(tiny_bert):
+def test_texts_in_one_row_have_no_similarity(shallow_bert):
     with pytest.raises(ConfigError, match="encoded apart; set pairs='separate'"):
-        ta.build_model(SCORES, ta.HubEncoder(tiny_bert), "cosine")
+        ta.build_model(SCORES, ta.HubEncoder(shallow_bert), "cosine")
     with pytest.raises(ConfigError, match=r"data.label_range: expected .* the head cosine, .*null"):
-        encoder = ta.HubEncoder(tiny_bert, pairs="separate")
+        encoder = ta.HubEncoder(shallow_bert, pairs="separate")
         ta.build_model(ta.Task("pair_regression"), encoder, "cosine")
     with pytest.raises(ValueError, match="similarity: expected one of cosine, euclidean"):
         SimilarityHead(2, "dot")

@@ -19,8 +19,8 @@ TASKS = {
 
 
 @pytest.fixture(scope="module")
-def encoder(tiny_bert):
-    return HubEncoder(tiny_bert, pairs="separate", trainable=False)
+def encoder(shallow_bert):
+    return HubEncoder(shallow_bert, pairs="separate", trainable=False)
 
 
 def test_the_number_of_weights_is_that_of_the_built_head(encoder):

@@ -36,10 +36,12 @@ TASKS = {
         ("classification", "feature_extraction", "saved_model"),
     ],
 )
-def test_every_trainable_weight_learns_and_no_other(kind, adaptation, execution, tiny_bert):
+def test_every_trainable_weight_learns_and_no_other(
+    kind, adaptation, execution, shallow_bert, tiny_program
+):
     task, data = TASKS[kind]
     tuned = adaptation == "fine_tuning"
-    handle = tiny_bert if execution == "native" else "bert_small"
+    handle = shallow_bert if execution == "native" else tiny_program
     encoder = ta.HubEncoder(handle, trainable=tuned, execution=execution)
     model = ta.build_model(task, encoder, adaptation=adaptation)
     optimizer = keras.optimizers.Adam(1e-3)
@@ -59,9 +61,9 @@ def test_every_trainable_weight_learns_and_no_other(kind, adaptation, execution,
     assert np.isfinite(model.gradient_norm.value.numpy()) and model.gradient_norm.value > 0
 
 
-def test_contradictions_and_unknown_names_are_refused():
+def test_contradictions_and_unknown_names_are_refused(tiny_elmo):
     task = TASKS["classification"][0]
-    frozen = ta.HubEncoder("elmo_small", trainable=False)
+    frozen = ta.HubEncoder(tiny_elmo, trainable=False)
     with pytest.raises(ConfigError, match="fine_tuning needs.*trainable=True"):
         ta.build_model(task, frozen, adaptation="fine_tuning")
     with pytest.raises(ConfigError, match="feature_extraction.*fine_tuning.*got 'thaw'"):
@@ -71,7 +73,7 @@ def test_contradictions_and_unknown_names_are_refused():
     assert not ta.build_model(task, frozen).encoder.trainable
 
 
-def test_a_head_of_ones_own():
+def test_a_head_of_ones_own(shallow_bert):
     class Mean(keras.layers.Layer):
         def __init__(self):
             super().__init__()
@@ -81,7 +83,7 @@ def test_a_head_of_ones_own():
             return self.dense(keras.ops.mean(encoded[0]["layers"][1], axis=1))
 
     task, data = TASKS["classification"]
-    encoder = ta.HubEncoder("bert_small")
+    encoder = ta.HubEncoder(shallow_bert)
     model = ta.build_model(task, encoder, head=Mean())
     # What a user's head reads is the user's affair: no group is frozen behind their back.
     assert "pooler" in encoder.trainable_groups
@@ -91,9 +93,9 @@ def test_a_head_of_ones_own():
 @pytest.mark.parametrize(
     ("module", "kind", "shape"),
     [
-        ("tiny_bert", "classification", "(None, 2)"),
+        ("shallow_bert", "classification", "(None, 2)"),
         ("tiny_elmo", "pair_regression", "(None,)"),
-        ("tiny_bert", "tagging", "(None, None, 3)"),
+        ("shallow_bert", "tagging", "(None, None, 3)"),
     ],
 )
 def test_summary_names_both_parts_and_their_shapes(request, capsys, module, kind, shape):
@@ -171,9 +173,9 @@ def test_all_that_keras_may_find_in_a_file_is_registered_at_once():
 
 
 @pytest.mark.slow
-def test_a_crf_is_trained_with_its_own_loss(tiny_bert):
+def test_a_crf_is_trained_with_its_own_loss(shallow_bert):
     task, data = TASKS["tagging"]
-    encoder = ta.HubEncoder(tiny_bert, trainable=False)
+    encoder = ta.HubEncoder(shallow_bert, trainable=False)
     model = ta.build_model(task, encoder, head="crf")
     [(inputs, targets)] = ta.batches(data, task, encoder, batch_size=2, shuffle=False)
     outputs = model(inputs)
@@ -186,16 +188,16 @@ def test_a_crf_is_trained_with_its_own_loss(tiny_bert):
         assert found == pytest.approx(expected + float(sum(model.losses)), rel=1e-5)
 
 
-def test_another_loss_on_a_crf_is_refused(tiny_bert):
+def test_another_loss_on_a_crf_is_refused(shallow_bert):
     task = TASKS["tagging"][0]
-    model = ta.build_model(task, ta.HubEncoder(tiny_bert, trainable=False), head="crf")
+    model = ta.build_model(task, ta.HubEncoder(shallow_bert, trainable=False), head="crf")
     with pytest.raises(ConfigError, match="loss: a CRF is trained with its own; expected task.los"):
         model.compile("adam", loss="mse")
 
 
-def test_the_metric_of_a_crf_is_that_of_its_decoded_tags(tiny_bert):
+def test_the_metric_of_a_crf_is_that_of_its_decoded_tags(shallow_bert):
     task, data = TASKS["tagging"]
-    encoder = ta.HubEncoder(tiny_bert, trainable=False)
+    encoder = ta.HubEncoder(shallow_bert, trainable=False)
     model = ta.build_model(task, encoder, head="crf")
     # Each word alone prefers O; all transitions but B-PER → I-PER → O weigh against the others.
     model.head.dense.set_weights(
@@ -231,8 +233,8 @@ def test_the_gradient_norm_is_that_of_whole_rows(tiny_elmo):
     assert 0 < share < 1 and model.encoder_share.value.numpy() == pytest.approx(share, rel=1e-5)
 
 
-def test_an_encoder_may_get_another_head(tiny_bert):
-    task, encoder = TASKS["classification"][0], ta.HubEncoder(tiny_bert)
+def test_an_encoder_may_get_another_head(shallow_bert):
+    task, encoder = TASKS["classification"][0], ta.HubEncoder(shallow_bert)
     ta.build_model(task, encoder, "bcn", head_units=4)
     assert "pooler" not in encoder.trainable_groups
     ta.build_model(task, encoder, "linear")

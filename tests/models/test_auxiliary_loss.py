@@ -28,8 +28,8 @@ class Constant(keras.layers.Layer):
 
 
 @pytest.fixture(scope="module")
-def module(tiny_bert, tmp_path_factory):
-    return with_output_layer(tiny_bert, tmp_path_factory.mktemp("auxiliary") / "bert")
+def module(shallow_bert, tmp_path_factory):
+    return with_output_layer(shallow_bert, tmp_path_factory.mktemp("auxiliary") / "bert")
 
 
 def made(module, *auxiliaries, optimizer=None, seed=0):
@@ -58,8 +58,8 @@ def test_annealing_by_pencil():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", [None, "float16"])
-def test_what_is_added_in_training_and_only_there(tiny_bert, tmp_path, policy):
-    module = without_dropout(with_output_layer(tiny_bert, tmp_path / "bert"))
+def test_what_is_added_in_training_and_only_there(shallow_bert, tmp_path, policy):
+    module = without_dropout(with_output_layer(shallow_bert, tmp_path / "bert"))
     rule = {"weight": 0.5, "final_weight": 0.125, "anneal_steps": 2}
     with precision(policy):
         model = made(module, lambda encoder: AuxiliaryLoss(Constant(), **rule))
@@ -146,6 +146,6 @@ def test_weights_that_cannot_be(arguments, message):
         AuxiliaryLoss(Constant(), **arguments)
 
 
-def test_a_module_without_output_layer(tiny_bert):
+def test_a_module_without_output_layer(shallow_bert):
     with pytest.raises(ConfigError, match="needs the output layer.*module convert"):
-        language_model_objective(ta.HubEncoder(tiny_bert))
+        language_model_objective(ta.HubEncoder(shallow_bert))

@@ -25,10 +25,10 @@ MORE = ["who is the man", "the man", "is it", "what a day it is"]
 
 
 @pytest.fixture(scope="module")
-def calm(tiny_bert, tmp_path_factory):
+def calm(shallow_bert, tmp_path_factory):
     """A BERT without dropout."""
     module = tmp_path_factory.mktemp("calm") / "bert"
-    shutil.copytree(tiny_bert, module)
+    shutil.copytree(shallow_bert, module)
     return without_dropout(module)
 
 
@@ -128,7 +128,9 @@ def test_no_gradient_through_the_original(calm):
             assert max(float(tf.reduce_max(tf.abs(one))) for one in found if one is not None) > 1e-4
 
 
-def test_without_dropout_nothing_differs_between_the_passes(calm, tiny_elmo, tiny_bert, tmp_path):
+def test_without_dropout_nothing_differs_between_the_passes(
+    calm, tiny_elmo, shallow_bert, tmp_path
+):
     words = tmp_path / "vectors.txt"
     words.write_text("the 0.1 0.2\nman 0.3 0.4\n", "utf-8")
     for module, head in ((calm, "linear"), (tiny_elmo, "linear"), (words, "max_pooling")):
@@ -142,7 +144,7 @@ def test_without_dropout_nothing_differs_between_the_passes(calm, tiny_elmo, tin
     with pytest.raises(
         ConfigError, match=r"family bert\), which is frozen: both predictions would"
     ):
-        made(tiny_bert, "dropout", adaptation="feature_extraction")
+        made(shallow_bert, "dropout", adaptation="feature_extraction")
 
 
 @pytest.mark.slow
@@ -195,8 +197,8 @@ def test_adversarial_embeddings_change_more_than_random_ones(calm):
         (TASK, "adversarial", "causal"),
     ],
 )
-def test_kinds_and_families(task, perturbation, family, tiny_bert, tiny_elmo, tiny_causal):
-    module = {"bert": tiny_bert, "elmo": tiny_elmo, "causal": tiny_causal}[family]
+def test_kinds_and_families(task, perturbation, family, shallow_bert, tiny_elmo, shallow_causal):
+    module = {"bert": shallow_bert, "elmo": tiny_elmo, "causal": shallow_causal}[family]
     options = {"head_dropout": 0.2, "confidence": 0.34, "eager": True}
     model = made(module, perturbation, task, **options)
     found = model.train_on_batch(*first(batches(model, perturbation)), return_dict=True)
@@ -206,8 +208,9 @@ def test_kinds_and_families(task, perturbation, family, tiny_bert, tiny_elmo, ti
 
 
 @pytest.mark.slow
-def test_a_head_on_a_frozen_encoder(tiny_bert):
-    model = made(tiny_bert, "adversarial", head_dropout=0.5, adaptation="feature_extraction")
+def test_a_head_on_a_frozen_encoder(shallow_bert):
+    options = {"head_dropout": 0.5, "adaptation": "feature_extraction", "eager": True}
+    model = made(shallow_bert, "adversarial", **options)
     before = [weight.numpy() for weight in model.encoder.weights]
     model.optimizer.learning_rate = 0.1
     found = model.train_on_batch(*first(batches(model, "adversarial")), return_dict=True)
@@ -278,13 +281,13 @@ def test_views_need_two_directions(calm, tiny_elmo):
 
 
 @pytest.mark.slow
-def test_half_precision(tiny_bert):
+def test_half_precision(shallow_bert):
     with precision("bfloat16"):
-        model = made(tiny_bert, "mask", eager=True)
+        model = made(shallow_bert, "mask", eager=True)
         found = model.train_on_batch(*first(batches(model, "mask")), return_dict=True)
         assert np.isfinite(found["loss"]) and found["consistency_loss"] > 0
         with pytest.raises(ConfigError, match="expected float32 for perturbation adversarial"):
-            made(tiny_bert, "adversarial")
+            made(shallow_bert, "adversarial")
 
 
 def test_a_saved_model_has_it_still(calm, tmp_path):
@@ -297,8 +300,8 @@ def test_a_saved_model_has_it_still(calm, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_cannot_be_consistent(tiny_bert, tiny_elmo):
-    encoder = ta.HubEncoder(tiny_bert)
+def test_what_cannot_be_consistent(shallow_bert, tiny_elmo):
+    encoder = ta.HubEncoder(shallow_bert)
     for task, perturbation, message in (
         (
             ta.Task("regression"),
@@ -323,7 +326,7 @@ def test_what_cannot_be_consistent(tiny_bert, tiny_elmo):
     loss = ta.AuxiliaryLoss(ta.consistency_objective(TAGS, encoder))
     with pytest.raises(ConfigError, match="head: expected one without a CRF together with consis"):
         ta.build_model(TAGS, encoder, "crf", auxiliaries=[loss])
-    model = made(tiny_bert, "dropout")
+    model = made(shallow_bert, "dropout")
     inputs, targets = first(ta.batches(TEXTS, TASK, model.encoder))
     with pytest.raises(ConfigError, match="expected batches with unlabelled texts, got some with"):
         model.train_on_batch(inputs, targets)

@@ -32,10 +32,10 @@ RATED = [
 
 
 @pytest.fixture(scope="module")
-def calm(tiny_bert, tmp_path_factory):
+def calm(shallow_bert, tmp_path_factory):
     """A BERT without dropout."""
     module = tmp_path_factory.mktemp("calm") / "bert"
-    shutil.copytree(tiny_bert, module)
+    shutil.copytree(shallow_bert, module)
     return without_dropout(module)
 
 
@@ -169,13 +169,13 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("more", "message"), REFUSED)
-def test_what_cannot_be_tuned_so(tiny_bert, more, message):
+def test_what_cannot_be_tuned_so(shallow_bert, more, message):
     with pytest.raises(ConfigError, match=message):
-        made(tiny_bert, **more)
+        made(shallow_bert, **more)
 
 
-def test_made_again_and_what_it_cannot_be_fitted_on(tiny_bert):
-    model = made(tiny_bert)
+def test_made_again_and_what_it_cannot_be_fitted_on(shallow_bert):
+    model = made(shallow_bert)
     again = type(model).from_config(model.get_config())
     assert again.adaptation.pairs == 3 and not again.head.trainable
     data = ta.batches((TEXTS, LABELS), TASK, model.encoder)

@@ -72,8 +72,8 @@ def gradients(model, name) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.slow
-def test_two_steps_move_by_the_weighted_sum_of_two_gradients(tiny_bert):
-    model = multi(tiny_bert, loss_weights=WEIGHTS)
+def test_two_steps_move_by_the_weighted_sum_of_two_gradients(shallow_bert):
+    model = multi(shallow_bert, loss_weights=WEIGHTS)
     start = values(model.weights)
     moves = []
     for name in TASKS:
@@ -96,11 +96,11 @@ def test_two_steps_move_by_the_weighted_sum_of_two_gradients(tiny_bert):
 
 
 @pytest.mark.slow
-def test_epochs_of_one_task_are_those_of_a_model_of_this_task(tiny_bert):
+def test_epochs_of_one_task_are_those_of_a_model_of_this_task(shallow_bert):
     """Bit by bit, AdamW's slots too; the other head and its slots stay what they were."""
-    model = multi(tiny_bert, keras.optimizers.AdamW(1e-2))
+    model = multi(shallow_bert, keras.optimizers.AdamW(1e-2))
     one = model.models["pair"]
-    alone = ta.build_model(TASKS["pair"], ta.HubEncoder(tiny_bert), adaptation="fine_tuning")
+    alone = ta.build_model(TASKS["pair"], ta.HubEncoder(shallow_bert), adaptation="fine_tuning")
     without_dropout(alone)
     for target, source in zip(alone.weights, one.weights, strict=True):
         target.assign(source)
@@ -126,10 +126,10 @@ def test_epochs_of_one_task_are_those_of_a_model_of_this_task(tiny_bert):
 
 
 @pytest.fixture(scope="module")
-def fitted(tiny_bert):
+def fitted(shallow_bert):
     """In two stages, of an epoch each; which stages changed the encoder."""
     model = multi(
-        tiny_bert, keras.optimizers.AdamW(1e-2), loss_weights=WEIGHTS, adaptation="two_stage"
+        shallow_bert, keras.optimizers.AdamW(1e-2), loss_weights=WEIGHTS, adaptation="two_stage"
     )
     batches = ta.multi_task_batches(
         TRAIN, TASKS, model.encoder, batch_size=1, sampling="annealed", epochs=2
@@ -179,9 +179,9 @@ def test_saved_and_loaded_it_is_the_same_model(fitted, tmp_path):
             np.testing.assert_array_equal(weight, same)
 
 
-def test_a_group_that_one_head_reads_is_trained(tiny_bert):
+def test_a_group_that_one_head_reads_is_trained(shallow_bert):
     """The pooler: the pair's head reads it, the tagger does not."""
-    encoder = ta.HubEncoder(tiny_bert)
+    encoder = ta.HubEncoder(shallow_bert)
     for order in (("pair", "tag"), ("tag", "pair")):
         ta.build_multi_task_model(
             {name: TASKS[name] for name in order}, encoder, adaptation="fine_tuning"
@@ -193,9 +193,9 @@ def test_a_group_that_one_head_reads_is_trained(tiny_bert):
 
 
 @pytest.mark.parametrize("order", [("tag", "pair"), ("pair", "tag")])
-def test_a_group_that_the_adaptation_leaves_alone_stays_frozen(tiny_bert, order):
+def test_a_group_that_the_adaptation_leaves_alone_stays_frozen(shallow_bert, order):
     """The pooler: the pair's head reads it, the tagger's does not, and nothing trains it."""
-    encoder = ta.HubEncoder(tiny_bert)
+    encoder = ta.HubEncoder(shallow_bert)
     tasks = {name: TASKS[name] for name in order}
     ta.build_multi_task_model(tasks, encoder, adaptation=ta.lora(2))
     assert encoder.unread_groups == ()
@@ -203,9 +203,9 @@ def test_a_group_that_the_adaptation_leaves_alone_stays_frozen(tiny_bert, order)
 
 
 @pytest.mark.slow
-def test_a_step_without_a_gradient_counts_and_moves_nothing(tiny_bert):
+def test_a_step_without_a_gradient_counts_and_moves_nothing(shallow_bert):
     """In the phase of the pooler alone, which the tagger does not read."""
-    model = multi(tiny_bert, keras.optimizers.AdamW(1e-2), adaptation="chain_thaw")
+    model = multi(shallow_bert, keras.optimizers.AdamW(1e-2), adaptation="chain_thaw")
     phase = 1 + [name for name, _ in model.encoder.layer_groups].index("pooler")
     epoch = {"initial_epoch": phase, "epochs": phase + 1, "verbose": 0}
     before = values(model.weights)
@@ -276,33 +276,35 @@ def test_an_elmo_whose_pairs_are_encoded_apart(tiny_elmo):
         ({"tasks": TASKS | {"lm": ta.Task("language_model")}}, "a language model predicts no"),
     ],
 )
-def test_wrong_arguments_are_refused(tiny_bert, changes, problem):
+def test_wrong_arguments_are_refused(shallow_bert, changes, problem):
     given = {"tasks": TASKS, "adaptation": "fine_tuning"} | changes
     with pytest.raises(ConfigError, match=problem):
-        ta.build_multi_task_model(encoder=ta.HubEncoder(tiny_bert), **given)
+        ta.build_multi_task_model(encoder=ta.HubEncoder(shallow_bert), **given)
 
 
 @pytest.mark.slow
-def test_wrong_attention_of_tasks_is_refused(tiny_bert):
-    others = ta.HubEncoder(tiny_bert)
+def test_wrong_attention_of_tasks_is_refused(shallow_bert):
+    others = ta.HubEncoder(shallow_bert)
     others.add(TaskAttention(("pair", "tags"), size=3))
     with pytest.raises(ConfigError, match="task_attention: expected some of the tasks pair, tag"):
         ta.build_multi_task_model(TASKS, others, adaptation="fine_tuning")
-    fewer = ta.HubEncoder(tiny_bert)
+    fewer = ta.HubEncoder(shallow_bert)
     fewer.add(TaskAttention(("pair",), size=3))
     with pytest.raises(ConfigError, match="task: expected one of pair, whose own.*got 'tag'"):
         ta.build_multi_task_model(TASKS, fewer, adaptation="fine_tuning")
-    encoder = ta.HubEncoder(tiny_bert)
+    encoder = ta.HubEncoder(shallow_bert)
     with pytest.raises(ConfigError, match="encoder: expected one that is trained"):
         ta.build_multi_task_model(TASKS, encoder, adaptation="feature_extraction", task_attention=3)
     with pytest.raises(ConfigError, match="got None; build models with.*multi_task_model"):
         ta.build_model(TASKS["pair"], encoder)
     with pytest.raises(ConfigError, match="task_name: expected none for an encoder without task"):
-        ta.build_model(TASKS["pair"], ta.HubEncoder(tiny_bert), task_name="pair")
+        ta.build_model(TASKS["pair"], ta.HubEncoder(shallow_bert), task_name="pair")
 
 
-def test_models_of_several_encoders_are_refused(tiny_bert):
-    models = {name: ta.build_model(task, ta.HubEncoder(tiny_bert)) for name, task in TASKS.items()}
+def test_models_of_several_encoders_are_refused(shallow_bert):
+    models = {
+        name: ta.build_model(task, ta.HubEncoder(shallow_bert)) for name, task in TASKS.items()
+    }
     with pytest.raises(ConfigError, match="expected models of one HubEncoder"):
         ta.MultiTaskModel(models)
     encoder = models["tag"].encoder

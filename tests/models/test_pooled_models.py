@@ -7,6 +7,7 @@ import tensorflow as tf
 
 import tf_adapt as ta
 from tf_adapt.config.reading import config_from
+from tf_adapt.serving.exports.export import ServedModel
 from tf_adapt.training.resolving.compiled_model import configured_model
 
 TAGS = ta.Task("tagging", ["O", "B-PER", "I-PER"])
@@ -21,9 +22,9 @@ WORDS = [words for words, _ in SENTENCES]
 
 
 @pytest.mark.slow
-def test_a_tagger_of_all_pieces(tiny_bert, tmp_path):
+def test_a_tagger_of_all_pieces(shallow_bert, tmp_path):
     keras.utils.set_random_seed(0)
-    encoder = ta.HubEncoder(tiny_bert)
+    encoder = ta.HubEncoder(shallow_bert)
     options = {"head": "linear_tagger", "head_word_pieces": "mean"}
     model = ta.build_model(TAGS, encoder, adaptation="fine_tuning", **options)
     model.compile(keras.optimizers.Adam(0.01), loss=TAGS.loss, run_eagerly=True)
@@ -34,9 +35,8 @@ def test_a_tagger_of_all_pieces(tiny_bert, tmp_path):
     # Sentences of more than eight pieces are served in parts, with their neighbours as context.
     context = ta.predict(model, WORDS, max_length=10, document_context=True)
     assert context != expected
-    folder = ta.export(model, tmp_path / "1", max_length=10, document_context=True)
-    serve = tf.saved_model.load(str(folder)).signatures["serving_default"]
-    found = serve(tokens=tf.ragged.constant(WORDS).to_tensor(""))
+    serve = ServedModel(model, 10, truncate=False, document_context=True).signature()
+    found = serve(tf.ragged.constant(WORDS).to_tensor(""))
     for row, prediction in enumerate(context):
         count = len(WORDS[row])
         tags = [tag.decode() for tag in found["tags"].numpy()[row, :count]]
@@ -50,14 +50,6 @@ def test_a_tagger_of_all_pieces(tiny_bert, tmp_path):
     again = keras.saving.load_model(tmp_path / "x.keras")
     assert again.head.word_pieces == "mean"
     assert ta.predict(again, WORDS) == expected
-
-
-def test_the_pooler_is_read_where_no_pooling_is_named(tiny_bert):
-    encoder = ta.HubEncoder(tiny_bert)
-    ta.build_model(CLASSES, encoder, "linear")
-    assert "pooler" not in encoder.unread_groups
-    ta.build_model(CLASSES, encoder, "linear", head_pooling="first")
-    assert "pooler" in encoder.unread_groups
 
 
 def test_a_group_that_was_frozen_before_a_head_left_it_unread_stays_frozen(tiny_bert):

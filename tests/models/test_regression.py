@@ -14,9 +14,9 @@ DEV = SAMPLE_FOLDER / "regression" / "dev.tsv"
 
 
 @pytest.fixture(scope="module")
-def run(tiny_bert, tmp_path_factory):
+def run(shallow_bert, tmp_path_factory):
     """Of drawn weights, so that the answers differ."""
-    return make_run(tmp_path_factory.mktemp("runs") / "run", tiny_bert, "regression")
+    return make_run(tmp_path_factory.mktemp("runs") / "run", shallow_bert, "regression")
 
 
 @pytest.mark.slow
@@ -45,12 +45,12 @@ def test_d14_a_target_that_is_no_finite_number(run, tmp_path):
             evaluate_file(run, tmp_path / "new.tsv")
 
 
-def test_a_pair_has_no_place(tiny_bert):
+def test_a_pair_has_no_place(shallow_bert):
     files = {"train": str(DEV), "dev": str(DEV)}
     columns = {"text_a": "text", "label": "percent", "text_b": "other"}
     content = {
         "data": {"format": "tsv", "kind": "regression", "columns": columns} | files,
-        "encoder": {"handle": str(tiny_bert)},
+        "encoder": {"handle": str(shallow_bert)},
         "adaptation": "fine_tuning",
         "training": {"epochs": 1, "batch_size": 16, "learning_rate": 1e-3},
     }

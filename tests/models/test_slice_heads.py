@@ -17,13 +17,13 @@ MEMBERS = np.array([[0, -1, -1], [1, 1, -1], [-1, 2, -1], [-1, 1, -1]], "int32")
 
 
 @pytest.fixture
-def model(tiny_bert):
+def model(shallow_bert):
     keras.utils.set_random_seed(0)
     task = ta.Task("classification", labels=["a", "b", "c"])
     auxiliaries = [SliceHeads(["x", "y", "z"])]
-    encoder = ta.HubEncoder(tiny_bert, trainable=True)
+    encoder = ta.HubEncoder(shallow_bert, trainable=True)
     made = ta.build_model(task, encoder, "linear", auxiliaries=auxiliaries, head_dropout=0.0)
-    made.compile(keras.optimizers.SGD(0.1), loss=task.loss, metrics=task.metrics)
+    made.compile(keras.optimizers.SGD(0.1), task.loss, metrics=task.metrics, run_eagerly=True)
     return made
 
 

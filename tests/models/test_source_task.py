@@ -20,9 +20,9 @@ TEXTS = ["who is the cat ?", "a b c d e f g h the what is", "what is of the time
 
 
 @pytest.fixture(scope="module")
-def folder(tiny_bert, tmp_path_factory):
+def folder(shallow_bert, tmp_path_factory):
     folder = tmp_path_factory.mktemp("modules")
-    with_output_layer(tiny_bert, folder / "bert")
+    with_output_layer(shallow_bert, folder / "bert")
     tiny_elmo_module(folder / "elmo")
     return folder
 
@@ -77,8 +77,8 @@ def test_the_masked_loss_against_numpy(folder):
 
 
 @pytest.mark.parametrize("token", [False, True])
-def test_the_loss_of_the_next_piece_against_numpy(tiny_causal, token):
-    encoder = ta.HubEncoder(str(tiny_causal), classification_token=token)
+def test_the_loss_of_the_next_piece_against_numpy(shallow_causal, token):
+    encoder = ta.HubEncoder(str(shallow_causal), classification_token=token)
     inputs = encoder.preprocessor(tf.constant(TEXTS), encoder.max_length)
     states = encoder(inputs)["layers"][-1].numpy().astype("float64")
     table = encoder.native.embeddings.word_embeddings.numpy().astype("float64")

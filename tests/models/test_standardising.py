@@ -34,14 +34,14 @@ def means_of(encoder, texts) -> np.ndarray:
 
 
 def fitted(model, texts=TEXTS, labels=LABELS, **options):
-    model.compile(keras.optimizers.Adam(0.05), loss=TASK.loss)
+    model.compile(keras.optimizers.Adam(0.05), loss=TASK.loss, run_eagerly=True)
     model.fit(ta.batches((texts, labels), TASK, model.encoder, batch_size=4), verbose=0, **options)
     return model
 
 
 @pytest.mark.slow
-def test_fit_takes_the_texts_of_the_first_training(tiny_bert, tmp_path):
-    model = fitted(made(tiny_bert))
+def test_fit_takes_the_texts_of_the_first_training(shallow_bert, tmp_path):
+    model = fitted(made(shallow_bert))
     scaler = StandardScaler().fit(means_of(model.encoder, TEXTS))
     scaling = model.head.scaling
     np.testing.assert_allclose(scaling.mean.numpy().ravel(), scaler.mean_, atol=1e-5)
@@ -54,17 +54,17 @@ def test_fit_takes_the_texts_of_the_first_training(tiny_bert, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_endless_dataset_is_read_for_the_steps_of_an_epoch(tiny_bert):
-    model = made(tiny_bert)
-    model.compile(keras.optimizers.Adam(0.05), loss=TASK.loss)
+def test_an_endless_dataset_is_read_for_the_steps_of_an_epoch(shallow_bert):
+    model = made(shallow_bert)
+    model.compile(keras.optimizers.Adam(0.05), loss=TASK.loss, run_eagerly=True)
     batches = ta.batches((TEXTS, LABELS), TASK, model.encoder, batch_size=2, shuffle=False)
     model.fit(batches.repeat(), steps_per_epoch=2, verbose=0)
     assert model.head.scaling.texts.numpy() == 4
 
 
-def test_a_pass_over_batches_is_no_epoch(tiny_bert):
-    model = made(tiny_bert)
-    model.compile(keras.optimizers.Adam(0.05), loss=TASK.loss)
+def test_a_pass_over_batches_is_no_epoch(shallow_bert):
+    model = made(shallow_bert)
+    model.compile(keras.optimizers.Adam(0.05), loss=TASK.loss, run_eagerly=True)
     batches = [
         ta.batches((TEXTS, LABELS), TASK, model.encoder, batch_size=2, skip=skip) for skip in (0, 2)
     ]
@@ -78,9 +78,9 @@ def test_a_pass_over_batches_is_no_epoch(tiny_bert):
 
 
 @pytest.mark.slow
-def test_the_texts_of_a_validation_split_are_not_read(tiny_bert):
-    model = made(tiny_bert)
-    model.compile(keras.optimizers.Adam(0.05), loss=TASK.loss)
+def test_the_texts_of_a_validation_split_are_not_read(shallow_bert):
+    model = made(shallow_bert)
+    model.compile(keras.optimizers.Adam(0.05), loss=TASK.loss, run_eagerly=True)
     whole = ta.batches((TEXTS, LABELS), TASK, model.encoder, batch_size=6, shuffle=False)
     x, y = next(iter(whole))
     model.fit(x, y, validation_split=0.5, batch_size=3, verbose=0)
@@ -89,7 +89,7 @@ def test_the_texts_of_a_validation_split_are_not_read(tiny_bert):
     assert model.head.scaling.texts.numpy() == 3
 
 
-def test_what_is_given_wins(tiny_bert):
+def test_what_is_given_wins(shallow_bert):
     expected = {
         "mean mixed scaled": {},
         "None": {"head_scaled": False},
@@ -98,23 +98,23 @@ def test_what_is_given_wins(tiny_bert):
         "first mixed scaled": {"head_pooling": "first"},
     }
     for words, options in expected.items():
-        head = made(tiny_bert, **options).head
+        head = made(shallow_bert, **options).head
         on = [name for name in ("mixed", "scaled") if getattr(head, name)]
         assert " ".join([str(head.pooling), *on]) == words
-    tuned = ta.HubEncoder(tiny_bert)
+    tuned = ta.HubEncoder(shallow_bert)
     assert ta.build_model(TASK, tuned, "linear").head.pooling is None
     assert ta.build_model(TASK, tuned, "linear", head_pooling="mean", head_mixed=True).head.mixed
     with pytest.raises(ConfigError, match="head_scaled: expected null or false on an encoder that"):
         ta.build_model(TASK, tuned, "linear", head_scaled=True)
     with pytest.raises(ConfigError, match="head_scaled: expected null or false for the head bcn"):
-        made_of = ta.HubEncoder(tiny_bert, trainable=False)
+        made_of = ta.HubEncoder(shallow_bert, trainable=False)
         ta.build_model(TASK, made_of, "bcn", head_scaled=True)
     with pytest.raises(ConfigError, match="head_mixed: expected null for the head linear, which"):
         ta.build_model(TASK, tuned, "linear", head_mixed=True)
 
 
 @pytest.mark.slow
-def test_each_fold_has_its_own_training_texts(tiny_bert, tmp_path):
+def test_each_fold_has_its_own_training_texts(shallow_bert, tmp_path):
     rows = "".join(f"text {n} of {n % 7} cd\t{'ab'[n % 2]}\n" for n in range(50))
     (tmp_path / "all.tsv").write_text("t\tl\n" + rows, "utf-8")
     session = Session()
@@ -124,7 +124,7 @@ def test_each_fold_has_its_own_training_texts(tiny_bert, tmp_path):
         data |= {"fold": {"of": 2, "leave_out": number, "seed": 4}}
         content = {
             "data": data,
-            "encoder": {"handle": str(tiny_bert)},
+            "encoder": {"handle": str(shallow_bert)},
             "head": "linear",
             "adaptation": "feature_extraction",
             "training": {"epochs": 1, "batch_size": 4, "learning_rate": 0.01},

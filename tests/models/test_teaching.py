@@ -119,10 +119,10 @@ ALL, THREE, NONE = None, [1, 1, 0, 1], [0, 0, 0, 0]
         ("tagging", 0.3, NONE),
     ],
 )
-def test_the_loss_of_a_step_against_numpy(tiny_bert, kind, weight, labelled):
+def test_the_loss_of_a_step_against_numpy(shallow_bert, kind, weight, labelled):
     """Each example counts alike: w · S + (1 − w) · L with a label, w · S without one."""
     task, teacher, student = TASKS[kind], drawn(kind, 0), drawn(kind, 1)
-    encoder = ta.HubEncoder(tiny_bert, trainable=False)
+    encoder = ta.HubEncoder(shallow_bert, trainable=False)
     model = ta.build_model(task, encoder, Logits(student))
     model.teaching = Teaching(task, 2.0, weight)
     model.compile(keras.optimizers.SGD(0.1), task.loss, metrics=task.metrics, jit_compile=False)
@@ -166,10 +166,10 @@ def own_losses(kind, student, real):
     return np.where(real, -np.log(share[..., 0]), 0.0)
 
 
-def test_metrics_of_training_count_labelled_examples_only(tiny_bert):
+def test_metrics_of_training_count_labelled_examples_only(shallow_bert):
     task = TASKS["classification"]
     student = np.eye(3, dtype="float32")[[0, 1, 1, 0]]
-    encoder = ta.HubEncoder(tiny_bert, trainable=False)
+    encoder = ta.HubEncoder(shallow_bert, trainable=False)
     model = ta.build_model(task, encoder, Logits(student))
     model.teaching = Teaching(task)
     model.compile(keras.optimizers.SGD(0.0), task.loss, metrics=task.metrics, jit_compile=False)

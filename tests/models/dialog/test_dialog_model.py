@@ -24,8 +24,8 @@ EXCHANGES = [
 
 
 @pytest.fixture(scope="module")
-def model(tiny_causal):
-    encoder = ta.HubEncoder(tiny_causal, new_tokens=NEW_TOKENS, segments=SEGMENTS)
+def model(shallow_causal):
+    encoder = ta.HubEncoder(shallow_causal, new_tokens=NEW_TOKENS, segments=SEGMENTS)
     model = build_dialog_model(TASK, encoder, "fine_tuning")
     random = np.random.default_rng(3)
     for weight in (*encoder.native.embeddings.new.weights, *model.head.weights):
@@ -180,16 +180,16 @@ def test_texts_that_are_none(model, changes, message):
         prepare([row], TASK, model.encoder)
 
 
-def test_what_dialogues_do_not_take(tiny_causal, tiny_bert):
+def test_what_dialogues_do_not_take(shallow_causal, shallow_bert):
     with pytest.raises(ConfigError, match="new tokens and segments .* need a causal module"):
-        ta.HubEncoder(tiny_bert, new_tokens=NEW_TOKENS, segments=SEGMENTS)
-    plain = ta.HubEncoder(tiny_causal)
+        ta.HubEncoder(shallow_bert, new_tokens=NEW_TOKENS, segments=SEGMENTS)
+    plain = ta.HubEncoder(shallow_causal)
     with pytest.raises(ConfigError, match="expected 4 new tokens and 2 segments"):
         prepare(EXCHANGES, TASK, plain)
     with pytest.raises(ConfigError, match="expected one that trains the encoder for dialog"):
         build_dialog_model(TASK, plain, "feature_extraction")
     recomputed = ta.HubEncoder(
-        tiny_causal, new_tokens=NEW_TOKENS, segments=SEGMENTS, gradient_checkpointing=True
+        shallow_causal, new_tokens=NEW_TOKENS, segments=SEGMENTS, gradient_checkpointing=True
     )
     with pytest.raises(ConfigError, match="gradient_checkpointing: expected false for dialog"):
         build_dialog_model(TASK, recomputed)

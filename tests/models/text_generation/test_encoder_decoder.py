@@ -17,9 +17,9 @@ PAIRS = [("the dog sat", "the end"), ("a", "in then thin"), ("on the mat there",
 
 
 @pytest.fixture(scope="module")
-def make(tiny_bert, tiny_causal):
+def make(shallow_bert, shallow_causal):
     def model(adaptation="fine_tuning", **settings):
-        encoder = EncoderDecoder(tiny_bert, decoder=ta.HubEncoder(tiny_causal))
+        encoder = EncoderDecoder(shallow_bert, decoder=ta.HubEncoder(shallow_causal))
         made = build_encoder_decoder(TASK, encoder, adaptation, **settings)
         random = np.random.default_rng(3)
         for weight in made.head.weights:
@@ -89,7 +89,7 @@ def test_a_step_trains_the_groups_of_the_adaptation(make):
 def test_the_groups_are_those_of_both_parts(make):
     encoder = make("lora").encoder
     names = [name for name, _ in encoder.layer_groups]
-    layers = ["embeddings", "layer_0", "layer_1"]
+    layers = ["embeddings", "layer_0"]
     assert [n for n in names if n != "pooler"] == [
         *layers,
         *(f"decoder_{n}" for n in layers),
@@ -98,12 +98,14 @@ def test_the_groups_are_those_of_both_parts(make):
     weights = [id(weight) for _, group in encoder.layer_groups for weight in group]
     assert sorted(weights) == sorted(map(id, encoder.weights))
     phases = ta.gradual_unfreezing().phases([*encoder.adaptable_groups, "head"])
-    assert phases[1].groups == ("decoder_layer_1", "lora", "head")
+    assert phases[1].groups == ("decoder_layer_0", "lora", "head")
 
 
 @pytest.mark.slow
 def test_saved_and_loaded_it_is_the_same(make, tmp_path):
-    model = make(label_smoothing=0.1, language_model_weight=1.0, multi_layer_attention=True)
+    written = {"beams": 3, "length_penalty": 0.5}
+    settings = {"label_smoothing": 0.1, "language_model_weight": 1.0}
+    model = make(**settings, **written, multi_layer_attention=True)
     inputs = inputs_of(model)
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
@@ -132,7 +134,7 @@ def test_the_written_text_is_the_greedy_one(make):
 
 
 @pytest.mark.slow
-def test_with_beams_the_written_text_is_the_best_that_is_found(make, tmp_path):
+def test_with_beams_the_written_text_is_the_best_that_is_found(make):
     model = make(beams=3, length_penalty=0.5)
     given = inputs_of(model)["a"]
     source = {name: given[name] for name in given if name.startswith("input")}
@@ -142,28 +144,26 @@ def test_with_beams_the_written_text_is_the_best_that_is_found(make, tmp_path):
         text.decode(errors="replace").strip()
         for text in model.encoder.decoder.preprocessor.detokenize(tokens).numpy()
     ]
-    model.save(tmp_path / "model.keras")
-    for one in (model, keras.saving.load_model(tmp_path / "model.keras")):
-        found = one.predictions(inputs_of(model))["text"].numpy().tolist()
-        assert [text.decode() for text in found] == expected
+    found = model.predictions(inputs_of(model))["text"].numpy().tolist()
+    assert [text.decode() for text in found] == expected
     greedy = make().predictions(inputs_of(model))["text"].numpy().tolist()
     assert [text.decode() for text in greedy] != expected
 
 
-def test_the_first_layer_of_one_is_no_other_than_the_top(tiny_causal, tmp_path):
+def test_the_first_layer_of_one_is_no_other_than_the_top(shallow_causal, tmp_path):
     (tmp_path / "vectors.txt").write_text("the 1 2\na 3 4\n")
-    encoder = EncoderDecoder(tmp_path / "vectors.txt", decoder=ta.HubEncoder(tiny_causal))
+    encoder = EncoderDecoder(tmp_path / "vectors.txt", decoder=ta.HubEncoder(shallow_causal))
     with pytest.raises(ConfigError, match="multi_layer_attention: .*family words.*returns 1; set"):
         build_encoder_decoder(TASK, encoder, "feature_extraction", multi_layer_attention=True)
     model = build_encoder_decoder(TASK, encoder, "feature_extraction")
     assert isinstance(ta.predict(model, ["the a"])[0].label, str)
 
 
-def test_what_is_refused(make, tiny_bert, tiny_causal):
+def test_what_is_refused(make, shallow_bert, shallow_causal):
     with pytest.raises(ConfigError, match="decoder: expected a native causal transformer"):
-        EncoderDecoder(tiny_bert, decoder=ta.HubEncoder(tiny_bert))
+        EncoderDecoder(shallow_bert, decoder=ta.HubEncoder(shallow_bert))
     with pytest.raises(ConfigError, match="encoder.decoder: expected a causal module"):
-        prepare(PAIRS, TASK, ta.HubEncoder(tiny_causal))
+        prepare(PAIRS, TASK, ta.HubEncoder(shallow_causal))
     with pytest.raises(ConfigError, match="new random layers for text_generation, got fine_tuning"):
         make(ta.fine_tuning(reinitialise=1))
     encoder = make().encoder
