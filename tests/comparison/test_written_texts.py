@@ -223,7 +223,7 @@ def test_what_is_refused(content, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_whole_comparison(kind, content, tmp_path, workers_here):
+def test_a_whole_comparison(kind, content, tmp_path, workers_here, sketched):
     given = content[kind]
     compare = given["compare"]
     given["compare"] = compare | {"encoders": compare["encoders"][:1], "seeds": 1}
