@@ -35,9 +35,7 @@ def tagged(folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [reviews, tagged])
-def test_v7_init_says_what_its_plan_decides(make, shallow_bert, tmp_path, monkeypatch, request):
-    if make is reviews:  # of tags the costs are measured
-        request.getfixturevalue("unmeasured")
+def test_v7_init_says_what_its_plan_decides(make, shallow_bert, unmeasured, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said = run("init", make(tmp_path).name)
     assert said.exit_code == 0
