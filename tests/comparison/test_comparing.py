@@ -321,7 +321,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(write_config, tmp_path):
 
 
 def wait_for_an_epoch(out) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     while not list((out / "runs").rglob("history.csv")):
         assert time.monotonic() < deadline, "no run has an epoch"
         time.sleep(0.1)
