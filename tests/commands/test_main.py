@@ -11,8 +11,7 @@ import pytest
 import report_contents
 from click.testing import CliRunner
 
-from hub_modules.programs import program_check
-from hub_modules.sources import tf1_elmo
+from hub_modules.programs.program_check import ProgramCheck
 from tf_adapt.commands import console, modules
 from tf_adapt.commands.main import cli
 from tf_adapt.comparison import comparing
@@ -259,8 +258,9 @@ def test_a_tf1_elmo_is_inspected_and_verified(reference, monkeypatch):
     assert found["verified"]["agrees"] is True
     assert list(found["verified"]["largest_difference"]) == ["char_cnn", "lstm_0", "lstm_1", "mix"]
 
-    monkeypatch.setitem(tf1_elmo.ASSUMED, "skip_connections", False)
-    monkeypatch.setattr(program_check, "OTHERWISE", {"skip_connections": True})
+    other = ProgramCheck({"char_cnn": 0.0, "lstm_0": 0.5}, {"skip_connections": True}, ())
+    checked = "tf_adapt.training.finished.inspect.check_program"
+    monkeypatch.setattr(checked, lambda *given: other)
     result = run("module", "inspect", source, "--verify", "--trust")
     assert result.exit_code == 4
     assert "largest difference" in result.stdout
@@ -288,15 +288,23 @@ def test_a_wrong_assumption_that_is_not_found_is_suspected(capsys):
     assert "no difference in these sentences: cell_clip, activation" in capsys.readouterr().out
 
 
-@pytest.mark.slow
-def test_a_tf1_elmo_is_converted_with_other_assumptions(reference, tmp_path):
+def test_a_tf1_elmo_is_converted_with_other_assumptions(reference, tmp_path, monkeypatch):
+    def write(weights, folder, **how):
+        written.append((weights.config, folder, how))
+
+    written = []
+    monkeypatch.setattr("hub_modules.export.write_module", write)
     source, out = str(reference / "tf1_hub_elmo" / "module"), str(tmp_path / "ours")
     said = ("--assume", "skip_connections=false", "--assume", "cell_clip=null")
     result = run("module", "convert", "--from", "tf1-elmo", source, "--out", out, *said)
     assert result.exit_code == 0, result.output
-    config = json.loads((tmp_path / "ours" / "manifest.json").read_text("utf-8"))["config"]
+    [(config, folder, how)] = written
+    assert (folder, how) == (out, {"stored_as": "float32"})
     assert (config["skip_connections"], config["cell_clip"]) == (False, None)
-    found = json.loads(run("module", "inspect", out, "--json").stdout)
+
+
+def test_a_module_of_ours_is_inspected(tiny_elmo):
+    found = json.loads(run("module", "inspect", str(tiny_elmo), "--json").stdout)
     assert (found["family"], found["recognised"]) == ("elmo", True)
     assert list(found["groups"])[:2] == ["char_cnn", "lstm_0"]
     assert found["parameters"] == sum(found["groups"].values())

@@ -115,35 +115,6 @@ def test_an_ensemble_is_exported_as_a_run_is(tmp_path):
     assert f"{tmp_path / 'record.json'}: cannot be read" in line
 
 
-@pytest.fixture(scope="module")
-def films(tiny_bert, tmp_path_factory) -> str:
-    """The folder of an export."""
-    folder = tmp_path_factory.mktemp("served") / "films"
-    task = ta.Task("classification", labels=["bad", "good"])
-    model = ta.build_model(task, ta.HubEncoder(tiny_bert, trainable=False), "linear")
-    ta.export(model, folder / "1")
-    return str(folder)
-
-
-@has_extra
-@pytest.mark.slow
-def test_options_arrive_and_an_open_server_warns(films):
-    options = ("--max-rows", "2", "--max-characters", "5", "--max-body-bytes", "1024")
-    with process(films, *options, "--host", "0.0.0.0") as (_, port, warnings):
-        wait_until_ready(port)
-        for instances, status, message in (
-            (["a"] * 2, 200, b"label"),
-            (["a"] * 3, 400, b"at most 2 rows"),
-            (["abcdef"], 400, b"at most 5 characters"),
-            (["a" * 1024], 413, b"at most 1024 bytes"),
-        ):
-            content = {"instances": instances}
-            found = ask(port, "POST", "/v1/models/films:predict", content)
-            assert found[0] == status
-            assert message in found[1]
-    assert warnings == ["warning: without --token-file, whoever can reach 0.0.0.0 is answered"]
-
-
 @contextlib.contextmanager
 def process(*arguments: str) -> Iterator[tuple[subprocess.Popen, int, list[str]]]:
     """A running server, its port, and what it warned of."""
@@ -182,16 +153,28 @@ def wait_until_ready(port: int) -> None:
 
 @has_extra
 @pytest.mark.slow
-def test_s3_sigterm_under_load_loses_nothing_that_was_accepted(films):
+def test_s3_options_arrive_and_sigterm_under_load_loses_nothing_that_was_accepted(finished_export):
     # A batch waits for two seconds: the signal comes when all are accepted and none is answered.
-    options = ("--batch-wait-ms", "2000", "--batch-size", "64")
-    with process(films, *options) as (child, port, warnings):
+    options = ("--batch-wait-ms", "2000", "--batch-size", "64", "--host", "0.0.0.0")
+    limits = ("--max-rows", "3", "--max-characters", "8", "--max-body-bytes", "1024")
+    model = f"films={finished_export().parent}"
+    with process(model, *options, *limits) as (child, port, warnings):
         wait_until_ready(port)
+
+        def predict(*texts: str) -> tuple[int, bytes]:
+            return ask(port, "POST", "/v1/models/films:predict", {"instances": texts})
+
+        for texts, status, message in (
+            (["a"] * 4, 400, b"at most 3 rows"),
+            (["abcdefghi"], 400, b"at most 8 characters"),
+            (["a" * 1024], 413, b"at most 1024 bytes"),
+        ):
+            found = predict(*texts)
+            assert found[0] == status and message in found[1]
         answers = []
 
         def request(number: int) -> None:
-            content = {"instances": [f"text {number}"] * (1 + number % 3)}
-            answers.append((number, *ask(port, "POST", "/v1/models/films:predict", content)))
+            answers.append((number, *predict(*[f"text {number}"] * (1 + number % 3))))
 
         clients = [threading.Thread(target=request, args=(number,)) for number in range(20)]
         for one in clients:
@@ -213,6 +196,6 @@ def test_s3_sigterm_under_load_loses_nothing_that_was_accepted(films):
         assert status == 200
         assert len(json.loads(body)["predictions"]) == 1 + number % 3
     assert "Traceback" not in errors
-    assert warnings == []
+    assert warnings == ["warning: without --token-file, whoever can reach 0.0.0.0 is answered"]
     with pytest.raises(OSError):
         ask(port, "GET", "/readyz")

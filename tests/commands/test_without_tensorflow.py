@@ -72,12 +72,11 @@ def run(*arguments) -> str:
 
 
 @pytest.fixture(scope="module")
-def exports(finished_run, tmp_path_factory) -> dict[str, Path]:
+def exports(finished_run, finished_export, tmp_path_factory) -> dict[str, Path]:
     """By format: the folder above the versions of a run's export."""
-    folder = tmp_path_factory.mktemp("exports")
-    for name, options in (("saved_model", ()), ("light", ("--format", "openvino"))):
-        run("export", finished_run("classification"), "--out", folder / name, *options)
-    return {name: folder / name for name in ("saved_model", "light")}
+    light = tmp_path_factory.mktemp("exports") / "light"
+    run("export", finished_run("classification"), "--out", light, "--format", "openvino")
+    return {"saved_model": finished_export("classification").parent, "light": light}
 
 
 def test_predict_and_evaluate(exports, tmp_path):
@@ -111,6 +110,7 @@ def serving(folder: Path) -> Iterator[tuple[subprocess.Popen, str]]:
             for line in child.stderr:
                 if found := re.match(r"serving on (http://[0-9.:]+) ", line):
                     break
+                assert not line.startswith("warning: "), line
             else:
                 pytest.fail(f"it ended: {child.wait()}")
             yield child, found[1]

@@ -21,6 +21,16 @@ def unmeasured(monkeypatch):
 
 
 @pytest.fixture
+def sketched(monkeypatch):
+    """Reports have a sketch in place of each figure: all figures take a second to draw."""
+    from tf_adapt.report import write
+    from tf_adapt.report.figures.drawing import Drawing
+
+    sketch = Drawing(b'<svg viewBox="0 0 9 9"></svg>', b"")
+    monkeypatch.setattr(write, "draw", lambda *given: sketch)
+
+
+@pytest.fixture
 def workers_here(monkeypatch):
     """The runs of a comparison are trained in this process."""
     from worker_here import WorkerHere

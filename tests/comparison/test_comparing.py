@@ -75,30 +75,28 @@ class Here:
         return run_folder.finished_metrics(folder)
 
 
-def test_the_report_shows_a_diagnosis_and_keeps_it(whole, tmp_path, monkeypatch):
-    path, before, _, _ = whole
-    out = shutil.copytree(before, tmp_path / "copy")
-    few = replace(CAUSES["too_few_steps"], settings=lambda *_: {"training.epochs": 3})
-    monkeypatch.setattr(diagnosing, "CAUSES", {"too_few_steps": few})
-    found = diagnosing.diagnose(out, Here())
-    assert [one.cell for one in found] == [cell["id"] for cell in report_of(out)["cells"]]
-    for one in found:
-        (cause,) = one.causes
-        assert cause.otherwise == ["training.epochs=3"] and not cause.named and cause.seconds > 0
-        history = run_folder.read_history(out / cause.run)
-        assert len(history) == 3 and cause.after == pytest.approx(
-            max(float(row["dev_accuracy"]) for row in history)
-        )
-    assert not list(out.rglob("diagnosis/*/features"))
-    shown = report_of(out)["diagnosis"]
-    compare(load_comparison(path), out)
-    assert report_of(out)["diagnosis"] == shown
-
-
-def test_the_report_shows_an_estimate_and_keeps_it(whole, tmp_path, monkeypatch):
+def test_the_report_shows_a_diagnosis_and_an_estimate_and_keeps_both(
+    whole, sketched, tmp_path, monkeypatch
+):
     path, before, _, _ = whole
     monkeypatch.setattr(estimating, "published", list)  # the table that ships grows
     out = shutil.copytree(before, tmp_path / "copy")
+
+    # None: what cannot be removed is left out.
+    longer = {True: {"training.epochs": 3}, False: None}
+    few = replace(CAUSES["too_few_steps"], settings=lambda run, _: longer[run.is_frozen])
+    monkeypatch.setattr(diagnosing, "CAUSES", {"too_few_steps": few})
+    found = diagnosing.diagnose(out, Here())
+    assert [one.cell for one in found] == [cell["id"] for cell in report_of(out)["cells"]]
+    frozen, tuned = sorted(found, key=lambda one: one.cell)
+    (cause,) = frozen.causes
+    assert cause.otherwise == ["training.epochs=3"] and not cause.named and cause.seconds > 0
+    history = run_folder.read_history(out / cause.run)
+    assert len(history) == 3 and cause.after == pytest.approx(
+        max(float(row["dev_accuracy"]) for row in history)
+    )
+    assert tuned.causes == [] and not list(out.rglob("diagnosis/*/features"))
+    diagnosis = report_of(out)["diagnosis"]
     ranked = estimate(str(out))["ranking"]
     shown = report_of(out)["estimate"]
     assert [row["probe"] for row in shown["ranking"]] == [row["probe"] for row in ranked]
@@ -106,7 +104,7 @@ def test_the_report_shows_an_estimate_and_keeps_it(whole, tmp_path, monkeypatch)
     text = (out / "report.md").read_text("utf-8")
     assert "Before training" in text and f"{100 * ranked[0]['probe']:.1f}" in text
     compare(load_comparison(path), out)
-    assert report_of(out)["estimate"] == shown
+    assert (report_of(out)["diagnosis"], report_of(out)["estimate"]) == (diagnosis, shown)
     with pytest.raises(ConfigError, match=f"head=linear: expected a key of .* {out}"):
         estimate(str(out), ("head=linear",))
     (out / "estimate.json").write_text("{}")
@@ -160,7 +158,7 @@ def report_of(out) -> dict:
 
 
 def test_parts_of_train_have_curves_and_other_numbers_run_what_is_new(
-    write_config, workers_here, tmp_path
+    write_config, workers_here, sketched, tmp_path
 ):
     one = {"adaptations": ["feature_extraction"], "seeds": 1}
     path = write_config(data={"train_examples": None}, train_examples=[16, "all"], **one)
@@ -202,7 +200,7 @@ def said(out) -> dict:
 
 
 def test_a_cell_whose_score_still_rises_is_trained_again_with_more_epochs(
-    write_config, workers_here, tmp_path
+    write_config, workers_here, sketched, tmp_path
 ):
     path = write_config(adaptations=["feature_extraction"], seeds=1, extend=True)
     comparison, out = load_comparison(path), tmp_path / "out"
@@ -225,7 +223,7 @@ def test_a_cell_whose_score_still_rises_is_trained_again_with_more_epochs(
     assert files(out / "runs") == files_before
 
 
-def test_threads_are_those_that_a_comparison_was_begun_with(write_config, tmp_path):
+def test_threads_are_those_that_a_comparison_was_begun_with(write_config, workers_here, tmp_path):
     out = tmp_path / "out"
     begun = load_comparison(write_config(training={"max_length": 8}), ("compare.threads=3",))
     with pytest.raises(DataError, match="expected at most 8 tokens"):
@@ -262,48 +260,73 @@ def test_rates_are_chosen_on_dev_and_numbers_that_explode_lose(
     assert cell["scores"] == [counted["test"]["accuracy"]]
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.large)])
-def test_v5_killed_at_random_moments(whole, tmp_path, kills):
+@pytest.mark.parametrize(
+    ("moments", "more"),
+    [
+        pytest.param([None], (), id="in training"),
+        pytest.param(
+            np.random.default_rng(7).uniform(3, 25, size=10),
+            ("--export-anyway",),
+            id="random",
+            marks=pytest.mark.large,
+        ),
+    ],
+)
+def test_v5_killed_and_begun_again(whole, tmp_path, moments, more):
     """V5: killed in between, and with another number of processes, the same predictions, verdict
-    and report, times excepted."""
+    and report, times excepted.
+
+    Args:
+        moments: seconds after each command; None: as soon as a run has an epoch.
+    """
     path, _, expected, predictions = whole
-    out, moments = tmp_path / "killed", np.random.default_rng(7).uniform(3, 25, size=kills)
-    workers = []
-    for number, seconds in enumerate(moments):
-        process = subprocess.Popen(command(path, out, "--export-anyway"), stderr=subprocess.DEVNULL)
-        time.sleep(seconds)
+    out, workers = tmp_path / "killed", []
+    for seconds in moments:
+        process = subprocess.Popen(command(path, out, *more), stderr=subprocess.DEVNULL)
+        if seconds is None:
+            wait_for_an_epoch(out)
+        else:
+            time.sleep(seconds)
         started = _children(process.pid)
         process.kill()
         process.wait()
-        for worker in started if number % 2 else ():  # else its runs outlive the comparison
+        for worker in started[::2]:  # the runs of the others outlive the comparison
             with contextlib.suppress(ProcessLookupError):
                 os.kill(worker, signal.SIGKILL)
         workers += started
     deadline = time.monotonic() + 300
     while any(map(_is_running, workers)) and time.monotonic() < deadline:
         time.sleep(0.2)
-    last = command(path, out, "--export-anyway", "--jobs", "1")
+    assert len(moments) > 1 or not (out / "report.json").exists()
+    last = command(path, out, *more, "--jobs", "1")
     done = subprocess.run(last, capture_output=True, text=True, check=False)
     assert done.returncode == 0, (moments, done.stderr)
     content = json.loads((out / "report.json").read_text())
+    if not more:
+        content["verdict"]["exported"] = expected["verdict"]["exported"]
     assert without_times(content) == without_times(expected)
     assert said(out) == predictions
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(write_config, tmp_path):
     out = tmp_path / "out"
-    path = write_config(training={"epochs": 500})
-    process = subprocess.Popen(command(path, out), stderr=subprocess.PIPE, text=True)
-    folder = out / "runs"
-    deadline = time.monotonic() + 120
-    while not list(folder.rglob("history.csv")) and time.monotonic() < deadline:
-        time.sleep(0.5)
+    path = write_config(training={"epochs": 500}, adaptations=["feature_extraction"])
+    arguments = command(path, out, "--jobs", "1")
+    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
+    wait_for_an_epoch(out)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=90)
     assert process.returncode == 130, errors
     assert errors.splitlines()[-1].startswith("Interrupted: the same command goes on")
-    assert list(folder.rglob("checkpoint"))
+    assert list(out.rglob("checkpoint"))
     assert not _at_work(out)
+
+
+def wait_for_an_epoch(out) -> None:
+    deadline = time.monotonic() + 240
+    while not list((out / "runs").rglob("history.csv")):
+        assert time.monotonic() < deadline, "no run has an epoch"
+        time.sleep(0.1)
 
 
 def _children(pid: int) -> list[int]:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -231,6 +232,15 @@ def test_a_worker_does_what_it_is_told_until_one_fails(tmp_path):
 def test_a_worker_that_is_told_nothing_ends(tmp_path):
     worker = [sys.executable, "-m", "tf_adapt.commands.worker"]
     assert subprocess.run(worker, stdin=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def test_all_workers_are_ended_whether_at_work_or_idle(tmp_path):
+    executor = LocalExecutor([None] * 3, 1, tmp_path)
+    processes = [subprocess.Popen(["sleep", "60"], stdin=subprocess.PIPE) for _ in range(3)]
+    executor.at_work = [Worker(process, None, None) for process in processes[:2]]
+    executor.idle = [Worker(processes[2], None, None)]
+    executor.stop()
+    assert [process.returncode for process in processes] == [-signal.SIGTERM] * 3
 
 
 def test_a_process_that_a_signal_ended_is_named_with_what_to_do():

@@ -8,7 +8,6 @@ import pytest
 from finished_runs import finish as finish_run
 
 from tf_adapt.comparison.answers import fold_of_examples
-from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.execution.fold_outcomes import FoldOutcomes
 from tf_adapt.comparison.execution.outcomes import Outcomes
 from tf_adapt.comparison.inputs import checked_splits, comparison_splits
@@ -16,7 +15,6 @@ from tf_adapt.comparison.kept.answers import FILE, read_answers, write_answers
 from tf_adapt.comparison.kept.scores import rescored
 from tf_adapt.comparison.kept.shift import read_shifted
 from tf_adapt.comparison.plan.scored_split import settled
-from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.comparison.results import results
 from tf_adapt.comparison.verdict.interim_analyses import analyses_at
 from tf_adapt.comparison.verdict.verdict import verdict
@@ -187,24 +185,3 @@ def test_the_files_are_checked(compared, tmp_path):
         compared(data={"shifted": {"../x": other}})
     with pytest.raises(ConfigError, match="data.shifted: expected null beside signals with ensem"):
         compared(signals={"one": {}, "three": {"ensemble": 3}})
-
-
-@pytest.mark.slow
-def test_a_run_answers_in_every_domain(write_config, workers_here, tmp_path):
-    """Real runs, from the command line's config to the report."""
-    source = load_splits(load_comparison(write_config()).data)
-    rows = [(one.text_a, one.label) for one in source.examples["test"]][:24]
-    lines = "".join(f"{label}\twell , {text}\n" for text, label in rows)
-    (tmp_path / "abroad.tsv").write_text("label\ttext\n" + lines, "utf-8")
-    path = write_config(
-        data={"shifted": {"abroad": str(tmp_path / "abroad.tsv")}},
-        adaptations=["feature_extraction"],
-        seeds=1,
-    )
-    content = compare(load_comparison(path), tmp_path / "out")
-    (domain,) = content.shifted
-    (cell,) = content.cells
-    assert domain.examples == 24 and domain.cells[cell.id].scores
-    (metrics,) = (tmp_path / "out").rglob("metrics.json")
-    found = json.loads(metrics.read_text())["shifted"]["abroad"]["accuracy"]
-    assert domain.cells[cell.id].scores == pytest.approx([found])

@@ -121,12 +121,16 @@ def test_a_slice_belongs_to_no_cell(with_slices):
 
 
 @pytest.mark.slow
-def test_a_whole_comparison_again_with_other_slices(
-    with_slices, workers_here, shallow_bert, tmp_path
+def test_a_whole_comparison_with_another_domain_again_with_other_slices(
+    with_slices, workers_here, sketched, shallow_bert, tmp_path
 ):
     # An untrained encoder at the baseline is a result, not a failed seed.
     encoders = [{"handle": str(shallow_bert), "pretrained": False}]
     one_cell = {"encoders": encoders, "adaptations": ["feature_extraction"], "seeds": 1}
+    test = load_splits(load_comparison(with_slices({})).data).examples["test"]
+    rows = "".join(f"{one.label}\twell , {one.text_a}\n" for one in test[:24])
+    (tmp_path / "abroad.tsv").write_text("label\ttext\n" + rows, "utf-8")
+    one_cell["data"] = {"shifted": {"abroad": str(tmp_path / "abroad.tsv")}}
     path = with_slices({"who": WHO}, **one_cell)
     out = tmp_path / "out"
     assert "examples of test in slices: who " in "\n".join(lines(dry_run(load_comparison(path))))
@@ -140,6 +144,9 @@ def test_a_whole_comparison_again_with_other_slices(
         of_run["examples"], of_run["score"], of_run["interval"],
     )  # fmt: skip
     assert "Slices of the data" in (out / "report.md").read_text("utf-8")
+    (domain,) = found.shifted
+    reached = metrics["shifted"]["abroad"]["accuracy"]
+    assert domain.examples == 24 and domain.cells[cell.id].scores == pytest.approx([reached])
     path = with_slices({"hard": {"wrong_in": str(folder)}}, **one_cell)
     before = {p: p.stat().st_mtime_ns for p in folder.rglob("*")}
     again = comparing.compare(load_comparison(path), out)

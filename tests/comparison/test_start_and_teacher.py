@@ -14,7 +14,9 @@ from tf_adapt.errors import ConfigError
 
 
 @pytest.mark.slow
-def test_the_report_shows_start_and_teacher(write_config, workers_here, tmp_path, shallow_bert):
+def test_the_report_shows_start_and_teacher(
+    write_config, workers_here, sketched, tmp_path, shallow_bert
+):
     """The teacher is an ensemble; it is asked once, by the workers of two cells."""
     first, second = (make_run(tmp_path / str(n), shallow_bert, "classification", n) for n in (0, 1))
     teacher, out = tmp_path / "both", tmp_path / "out"

@@ -35,13 +35,13 @@ def tagged(folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [reviews, tagged])
-def test_v7_init_says_what_its_plan_decides(tmp_path, monkeypatch, make):
+def test_v7_init_says_what_its_plan_decides(make, shallow_bert, unmeasured, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said = run("init", make(tmp_path).name)
     assert said.exit_code == 0
     assert "next: tf-adapt compare config.yaml --dry-run" in said.stdout
     # Building the models of one encoder is enough.
-    one = ("--set", "compare.encoders=[elmo_small]")
+    one = ("--set", f"compare.encoders=[{shallow_bert}]")
     result = run("compare", "config.yaml", "--dry-run", "--json", *one)
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)

@@ -47,7 +47,7 @@ def weak_config(write_config, folder, **data):
 
 
 @pytest.mark.slow
-def test_the_report_shows_the_sources(write_config, workers_here, tmp_path):
+def test_the_report_shows_the_sources(write_config, workers_here, sketched, tmp_path):
     path = weak_config(write_config, tmp_path, test=str(tmp_path / "test.tsv"))
     comparison, out = load_comparison(path), tmp_path / "out"
     compare(comparison, out)

@@ -2,6 +2,7 @@ import hashlib
 import html
 import json
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -71,10 +72,10 @@ def test_another_process_writes_the_same_bytes_without_tensorflow(reports, tmp_p
 
 @pytest.mark.slow
 def test_figures_of_an_earlier_report_do_not_stay(reports, tmp_path):
-    write_report(contents.complete(), tmp_path)
-    write_report(contents.one_cell(), tmp_path)
-    assert hashes(tmp_path) == hashes(reports / "one_cell")
-    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == [
+    folder = shutil.copytree(reports / "complete", tmp_path / "report")
+    write_report(contents.one_cell(), folder)
+    assert hashes(folder) == hashes(reports / "one_cell")
+    assert sorted(path.name for path in (folder / "figures").iterdir()) == [
         "curves.png", "curves.svg", "reliability.png", "reliability.svg",
         "scores.png", "scores.svg",
     ]  # fmt: skip

@@ -310,7 +310,7 @@ def test_false_positives_are_rare_and_testing_items_alone_is_not_enough():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", [2, 3, 5])
+@pytest.mark.parametrize("seeds", [2, 5])
 @pytest.mark.parametrize("deviations", [(0, 0), (0.01, 0.01), (0.01, 0.02), (0.02, 0)])
 @pytest.mark.parametrize("items", [100, 500])
 def test_false_positive_rate_of_accuracy(seeds, deviations, items):
@@ -324,7 +324,7 @@ def test_false_positive_rate_of_accuracy(seeds, deviations, items):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", [2, 3, 5])
+@pytest.mark.parametrize("seeds", [2, 5])
 @pytest.mark.parametrize("items", [100, 500])
 def test_false_positive_rate_of_a_correlation(seeds, items):
     random = np.random.default_rng(12)

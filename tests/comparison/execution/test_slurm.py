@@ -2,9 +2,8 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import fake_slurm
@@ -13,8 +12,11 @@ from commands import Command
 
 import tf_adapt as ta
 from tf_adapt.commands.comparing import _options
+from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.execution import slurm
+from tf_adapt.comparison.execution.executors import Resources
 from tf_adapt.comparison.execution.slurm import SlurmExecutor
+from tf_adapt.comparison.plan.settings import load_comparison
 from tf_adapt.errors import ConfigError, TrainingError
 
 OPTIONS = {"partition": "main", "time": 30}
@@ -180,18 +182,24 @@ def test_what_is_refused(cluster, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_p4_a_job_at_its_limit_goes_on_from_its_checkpoint(cluster, write_config, tmp_path):
+def test_p4_a_job_at_its_limit_goes_on_from_its_checkpoint(
+    cluster, write_config, sketched, tmp_path
+):
     changes = {"adaptations": ["freeze"], "seeds": 1, "learning_rates": [1e-2]}
     path = write_config(training={"epochs": 16, "batch_size": 8}, **changes)
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "tf_adapt", "compare", str(path), "--out", str(out)]
-    comparison = subprocess.Popen([*command, "--slurm", "partition=main,time=30"])
-    state = _waited_for(lambda: next(out.rglob("seed_0/checkpoint/*/state.json"), None))
-    os.killpg(int((cluster / "queue" / "1").read_text()), signal.SIGUSR2)
-    printed = _waited_for(lambda: _text(out / "slurm", "Requeued job"))
+
+    def at_its_limit() -> tuple[Path, str]:
+        """Its folder, and what is printed."""
+        state = _waited_for(lambda: next(out.rglob("seed_0/checkpoint/*/state.json"), None))
+        os.killpg(int((cluster / "queue" / "1").read_text()), signal.SIGUSR2)
+        return state.parents[2], _waited_for(lambda: _text(out / "slurm", "Requeued job"))
+
+    with ThreadPoolExecutor(1) as beside:
+        ended = beside.submit(at_its_limit)
+        compare(load_comparison(path), out, Resources(slurm={"partition": "main", "time": 30}))
+    run, printed = ended.result()
     assert "Caught signal SIGUSR2" in printed
-    assert comparison.wait(240) == 0
-    run = state.parents[2]
     assert (run / "metrics.json").is_file() and (out / "report.json").is_file()
     before, _, after = run.with_suffix(".log").read_text().partition("the same command goes on")
     assert "epoch 16:" in after and "epoch 16:" not in before and "epoch 1:" not in after
