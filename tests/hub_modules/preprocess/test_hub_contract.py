@@ -50,12 +50,13 @@ def ours():
     return hub_preprocessor(BertPreprocessor(VOCABULARY, lower_case=True))
 
 
-@pytest.fixture
-def moved(ours, tmp_path):
+@pytest.fixture(scope="module")
+def moved(ours, tmp_path_factory):
     """The module, saved, and moved away from where it was written."""
-    tf.saved_model.save(ours, str(tmp_path / "written"))
-    shutil.move(tmp_path / "written", tmp_path / "moved")
-    return str(tmp_path / "moved")
+    folder = tmp_path_factory.mktemp("ours")
+    tf.saved_model.save(ours, str(folder / "written"))
+    shutil.move(folder / "written", folder / "moved")
+    return str(folder / "moved")
 
 
 def test_read_back_it_gives_the_same(ours, moved):
@@ -87,11 +88,12 @@ def test_another_tensorflow_reads_it(ours, moved, variable):
 @pytest.mark.slow
 def test_reading_back_gives_a_preprocessor_that_can_be_exported_again(moved, tmp_path):
     """A re-export must take along what the module loaded: nothing may point back to its folder."""
+    copy = str(shutil.copytree(moved, tmp_path / "copy"))
 
     class Reexport(tf.Module):
         def __init__(self):
             super().__init__()
-            self.preprocessor = SavedModelPreprocessor(tf.saved_model.load(moved))
+            self.preprocessor = SavedModelPreprocessor(tf.saved_model.load(copy))
 
         @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
         def __call__(self, texts):
@@ -100,7 +102,7 @@ def test_reading_back_gives_a_preprocessor_that_can_be_exported_again(moved, tmp
     module = Reexport()
     expected = module(tf.constant(TEXTS))
     tf.saved_model.save(module, str(tmp_path / "again"))
-    shutil.rmtree(moved)
+    shutil.rmtree(copy)
     got = tf.saved_model.load(str(tmp_path / "again"))(tf.constant(TEXTS))
     for name, value in expected.items():
         np.testing.assert_array_equal(got[name], value)
