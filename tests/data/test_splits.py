@@ -8,7 +8,7 @@ import pytest
 from sklearn.model_selection import train_test_split
 
 from tf_adapt.config.data_sections import DatasetConfig, FilesConfig, TextConfig
-from tf_adapt.data.datasets import read_file
+from tf_adapt.data.datasets import load_dataset, read_file
 from tf_adapt.data.formats import Record, TaggedSentence
 from tf_adapt.data.own_files import recognised
 from tf_adapt.data.packing.prepare import task_of
@@ -154,9 +154,10 @@ def test_range_of_scores(tmp_path):
 
 @pytest.mark.slow
 def test_a_subset_of_sentences_is_of_whole_documents(shared):
-    data = DatasetConfig(dataset="conll2003", data_dir=str(shared / "data" / "conll2003"))
-    whole = load_splits(data).examples["train"]
-    part = load_splits(data.model_copy(update={"train_examples": 500})).examples["train"]
+    folder = shared / "data" / "conll2003"
+    whole = load_dataset("conll2003", "train", data_dir=folder)
+    data = DatasetConfig(dataset="conll2003", data_dir=str(folder), train_examples=500)
+    part = load_splits(data).examples["train"]
     assert len(part) == 500
     sizes = Counter(sentence.document for sentence in whole)
     missing = {

@@ -219,8 +219,9 @@ def test_cola_as_tfds_parses_it_is_cola_as_we_parse_it(shared, tmp_path):
     copy = tmp_path / "download" / "CoLA"
     copy.mkdir(parents=True)
     for name in ("train.tsv", "dev.tsv"):
-        (copy / name).write_bytes((folder / name).read_bytes())
+        lines = (folder / name).read_text("utf-8").splitlines(keepends=True)
+        (copy / name).write_text("".join(lines[:500]), "utf-8")
     (copy / "test.tsv").write_text("index\tsentence\n0\tOne.\n")
     with _download(result=str(tmp_path / "download")):
         parsed = load_dataset("cola", "train", source="tfds", data_dir=tmp_path / "tfds")
-    assert _contents(parsed) == _contents(load_dataset("cola", "train", data_dir=folder))
+    assert _contents(parsed) == _contents(load_dataset("cola", "train", data_dir=copy))

@@ -171,20 +171,20 @@ def test_an_encoder_without_adapters_says_how_to_get_them(tiny_bert, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("adaptation", [ta.adapters(size=3), PROJECTED, ta.lora(2), ta.bitfit()])
-def test_a_file_brings_its_adaptation_with_it(adaptation, tiny_bert, tmp_path):
-    encoder = made(tiny_bert, adaptation)
+def test_a_file_brings_its_adaptation_with_it(adaptation, shallow_bert, tmp_path):
+    encoder = made(shallow_bert, adaptation)
     for weight in group(encoder):
         weight.assign(weight.numpy() + 0.1)
     path = save_adapters(encoder, tmp_path / "task.npz")
     task = ta.Task("classification", labels=["a", "b"])
-    model = ta.build_model(task, HubEncoder(tiny_bert), adaptation="feature_extraction")
+    model = ta.build_model(task, HubEncoder(shallow_bert), "linear", "feature_extraction")
     before = ta.predict(model, ["the cat"])[0].scores
     load_adapters(model, path)
     assert model.encoder.added == encoder.added and model.encoder.trainable_groups == []
     for one, other in zip(outputs(model.encoder), outputs(encoder), strict=True):
         np.testing.assert_array_equal(one, other)
     assert ta.predict(model, ["the cat"])[0].scores != before
-    built = ta.build_model(task, HubEncoder(tiny_bert), adaptation=adaptation)
+    built = ta.build_model(task, HubEncoder(shallow_bert), "linear", adaptation)
     load_adapters(built, save_adapters(model, tmp_path / "again.npz"))
     assert (tmp_path / "again.npz").read_bytes() == path.read_bytes()
 

@@ -35,17 +35,12 @@ print(json.dumps([found, inputs["input_word_ids"].numpy().tolist()]))
 """
 
 
-@pytest.fixture(scope="module")
-def converted(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("converted") / "gpt2"
-    arguments = ["module", "convert", "--from", "huggingface", str(RECORDED / "model")]
-    result = CliRunner().invoke(cli, [*arguments, "--out", str(folder)])
-    assert result.exit_code == 0, result.output
-    return folder
-
-
 @pytest.mark.large
-def test_the_module_works_without_this_project(converted, tmp_path):
+def test_the_module_works_without_this_project(tmp_path):
+    converted = tmp_path / "gpt2"
+    arguments = ["module", "convert", "--from", "huggingface", str(RECORDED / "model")]
+    result = CliRunner().invoke(cli, [*arguments, "--out", str(converted)])
+    assert result.exit_code == 0, result.output
     command = [sys.executable, "-P", "-c", STRANGER]
     given = json.dumps([str(converted), TEXTS])
     done = subprocess.run(command, input=given, capture_output=True, text=True, cwd=tmp_path)
@@ -74,8 +69,8 @@ def trained(handle, kind: str, adaptation: str, **options):
 
 
 @pytest.mark.slow
-def test_tags_tuned_and_served(tiny_causal, tmp_path):
-    model, changed = trained(tiny_causal, "tagging", "fine_tuning")
+def test_tags_tuned_and_served(shallow_causal, tmp_path):
+    model, changed = trained(shallow_causal, "tagging", "fine_tuning")
     assert changed >= everything_but_key_biases(model)
     sentences = [record.words for record in RECORDS["tagging"]]
     ta.export(model, tmp_path / "export")
@@ -152,8 +147,8 @@ def test_features_with_another_new_row_are_others(tiny_causal, tmp_path):
     assert (np.abs(found[0] - found[1]).max(axis=1) > 0).all()
 
 
-def test_a_classification_token_needs_a_native_causal_module(tiny_bert, converted):
+def test_a_classification_token_needs_a_native_causal_module(tiny_bert):
     with pytest.raises(ConfigError, match="classification_token=True .* got kind bert"):
         ta.HubEncoder(tiny_bert, classification_token=True)
     with pytest.raises(ConfigError, match="got kind causal, execution saved_model"):
-        ta.HubEncoder(converted, execution="saved_model", classification_token=True)
+        ta.HubEncoder("lm_small", execution="saved_model", classification_token=True)

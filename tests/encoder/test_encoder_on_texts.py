@@ -104,7 +104,7 @@ def test_a_plain_keras_model_learns_from_texts(module, make, request):
     expected = model.layers[-1](packed)
     predicted = model.predict(np.array(TEXTS, dtype=object), batch_size=2, verbose=0)
     np.testing.assert_allclose(predicted, expected, atol=1e-5)
-    model.fit(tf.data.Dataset.from_tensor_slices((TEXTS, TARGETS)).batch(2), verbose=0)
+    model.fit(tf.data.Dataset.from_tensor_slices((TEXTS, TARGETS)).batch(3), verbose=0)
 
 
 @pytest.mark.slow

@@ -37,9 +37,11 @@ def in_both(encoder) -> tuple[list, list]:
 
 @pytest.mark.slow
 @needs_openvino
-@pytest.mark.parametrize("family", ["tiny_causal", "tiny_modern_bert", "tiny_mpnet", "deberta_v3"])
+@pytest.mark.parametrize(
+    "family", ["shallow_causal", "tiny_modern_bert", "tiny_mpnet", "deberta_v3"]
+)
 def test_float32_is_tensorflows(family, request, tmp_path):
-    if family.startswith("tiny"):
+    if family != "deberta_v3":
         handle = request.getfixturevalue(family)
     elif keras_hub_is_new():
         handle = f"keras:{write_folder(family, tmp_path / family, max_position_embeddings=80)}"
@@ -60,9 +62,9 @@ def test_rows_that_are_attended_to_in_blocks(tiny_modern_bert, cache, monkeypatc
 
 @pytest.mark.slow
 @needs_openvino
-def test_bfloat16_is_as_near_to_float32_as_tensorflows(tiny_bert):
-    exact = ta.encode(ta.HubEncoder(tiny_bert, trainable=False), TEXTS)
-    half = ta.HubEncoder(tiny_bert, trainable=False, dtype="mixed_bfloat16")
+def test_bfloat16_is_as_near_to_float32_as_tensorflows(shallow_bert):
+    exact = ta.encode(ta.HubEncoder(shallow_bert, trainable=False), TEXTS)
+    half = ta.HubEncoder(shallow_bert, trainable=False, dtype="mixed_bfloat16")
     ours, theirs = in_both(half)
     assert largest_difference(theirs, exact) <= 1.5 * largest_difference(ours, exact)
     assert half(TEXTS)["pooled"].dtype == tf.bfloat16
@@ -70,8 +72,8 @@ def test_bfloat16_is_as_near_to_float32_as_tensorflows(tiny_bert):
 
 @pytest.mark.slow
 @needs_int8
-def test_8_bits_are_near_and_can_be_left_again(tiny_bert, cache):
-    encoder = ta.HubEncoder(tiny_bert, trainable=False)
+def test_8_bits_are_near_and_can_be_left_again(shallow_bert, cache):
+    encoder = ta.HubEncoder(shallow_bert, trainable=False)
     exact, full = in_both(encoder)
     encoder.engine = "openvino_int8"
     found = ta.encode(encoder, TEXTS, batch_size=3)
@@ -84,8 +86,8 @@ def test_8_bits_are_near_and_can_be_left_again(tiny_bert, cache):
 
 @pytest.mark.slow
 @needs_openvino
-def test_weights_are_the_current_ones_and_adapters_are_read(tiny_bert, cache):
-    encoder = adapted(ta.adapters(size=4), tiny_bert, trainable=False)
+def test_weights_are_the_current_ones_and_adapters_are_read(shallow_bert, cache):
+    encoder = adapted(ta.adapters(size=4), shallow_bert, trainable=False)
     before, _ = in_both(encoder)
     for weight in encoder.weights:
         weight.assign(weight + 0.02)
@@ -97,8 +99,8 @@ def test_weights_are_the_current_ones_and_adapters_are_read(tiny_bert, cache):
 
 
 @needs_openvino
-def test_a_graph_of_ones_own(tiny_bert):
-    encoder = ta.HubEncoder(tiny_bert, trainable=False)
+def test_a_graph_of_ones_own(shallow_bert):
+    encoder = ta.HubEncoder(shallow_bert, trainable=False)
     inputs = encoder.preprocessor(TEXTS, encoder.max_length)
     expected = encoder(inputs)["pooled"]
     encoder.engine = "openvino"
@@ -107,19 +109,21 @@ def test_a_graph_of_ones_own(tiny_bert):
 
 
 @needs_openvino
-def test_a_second_encoder_reads_the_converted_graph(tiny_bert, cache):
+def test_a_second_encoder_reads_the_converted_graph(shallow_bert, cache):
     for _ in range(2):
-        encoder = ta.HubEncoder(tiny_bert, trainable=False, engine="openvino")
+        encoder = ta.HubEncoder(shallow_bert, trainable=False, engine="openvino")
         ta.encode(encoder, TEXTS[:1])
     assert len(list(cache.iterdir())) == 1
 
 
 @pytest.mark.slow
 @needs_openvino
-@pytest.mark.parametrize("kind", ["pair_classification", "tagging"])
-def test_predictions(tiny_bert, kind):
-    encoder = ta.HubEncoder(tiny_bert, trainable=False)
-    model = ta.build_model(TASKS[kind], encoder, adaptation="feature_extraction")
+@pytest.mark.parametrize(
+    ("kind", "head"), [("pair_classification", "linear"), ("tagging", "linear_tagger")]
+)
+def test_predictions(shallow_bert, kind, head):
+    encoder = ta.HubEncoder(shallow_bert, trainable=False)
+    model = ta.build_model(TASKS[kind], encoder, head, "feature_extraction")
     expected = ta.predict(model, RECORDS[kind])
     encoder.engine = "openvino"
     found = ta.predict(model, RECORDS[kind])
@@ -129,8 +133,8 @@ def test_predictions(tiny_bert, kind):
 
 
 @needs_openvino
-def test_features_are_another_entry_of_the_cache(tiny_bert, tmp_path):
-    encoder = ta.HubEncoder(tiny_bert, trainable=False)
+def test_features_are_another_entry_of_the_cache(shallow_bert, tmp_path):
+    encoder = ta.HubEncoder(shallow_bert, trainable=False)
     prepared = prepare(RECORDS["classification"], TASKS["classification"], encoder)
     rows, keys = [], []
     for engine in ("tensorflow", "openvino"):
@@ -143,15 +147,15 @@ def test_features_are_another_entry_of_the_cache(tiny_bert, tmp_path):
 
 
 @needs_openvino
-def test_what_computes_gradients_is_refused(tiny_bert):
-    encoder = ta.HubEncoder(tiny_bert, engine="openvino")
+def test_what_computes_gradients_is_refused(shallow_bert):
+    encoder = ta.HubEncoder(shallow_bert, engine="openvino")
     inputs = encoder.preprocessor(TEXTS, encoder.max_length)
     with pytest.raises(ConfigError, match="expected a call without gradients"):
         encoder.call(inputs, training=True)
     given = inputs | {"states_of_layer_0": np.zeros((4, 3, encoder.output_width), "float32")}
     with pytest.raises(ConfigError, match="expected a call without gradients"):
         encoder.call(given)
-    half = ta.HubEncoder(tiny_bert, trainable=False, dtype="mixed_float16", engine="openvino")
+    half = ta.HubEncoder(shallow_bert, trainable=False, dtype="mixed_float16", engine="openvino")
     with pytest.raises(ConfigError, match="expected float32 or bfloat16, got float16"):
         ta.encode(half, TEXTS)
 
@@ -163,17 +167,17 @@ def test_elmo_stays(tiny_elmo):
 
 
 @needs_openvino
-def test_saved_and_loaded(tiny_bert):
-    encoder = ta.HubEncoder(tiny_bert, trainable=False, engine="openvino")
+def test_saved_and_loaded(shallow_bert):
+    encoder = ta.HubEncoder(shallow_bert, trainable=False, engine="openvino")
     assert ta.HubEncoder.from_config(encoder.get_config()).engine == "openvino"
     config = encoder.get_config()
     del config["engine"]  # of a file that was written before
     assert ta.HubEncoder.from_config(config).engine == "tensorflow"
 
 
-def test_without_the_package(tiny_bert, monkeypatch):
+def test_without_the_package(shallow_bert, monkeypatch):
     monkeypatch.setitem(names.PACKAGES, "openvino", (["no_such_package"], "openvino"))
-    encoder = ta.HubEncoder(tiny_bert, trainable=False)
+    encoder = ta.HubEncoder(shallow_bert, trainable=False)
     with pytest.raises(
         ConfigError, match="expected the package no_such_package, got none; install"
     ):
@@ -184,8 +188,8 @@ def test_without_the_package(tiny_bert, monkeypatch):
 
 
 @needs_openvino
-def test_attention_of_several_tasks_is_refused(tiny_bert):
-    encoder = ta.HubEncoder(tiny_bert)
+def test_attention_of_several_tasks_is_refused(shallow_bert):
+    encoder = ta.HubEncoder(shallow_bert)
     encoder.add(TaskAttention(("a", "b"), size=3))
     with pytest.raises(ConfigError, match="openvino.*got one with an attention of its own"):
         encoder.engine = "openvino"

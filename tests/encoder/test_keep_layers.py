@@ -75,13 +75,12 @@ def test_groups_lora_and_rates_see_the_smaller_encoder():
         adapted(ta.lora(in_layers=[2]), "bert_small", keep_layers=[0, 2])
 
 
-@pytest.mark.slow
-def test_hash_and_config_tell_the_layers(tmp_path):
-    whole = ta.HubEncoder("bert_small")
-    one, other = (ta.HubEncoder("bert_small", keep_layers=kept) for kept in ([0, 2], (0, 1)))
+def test_hash_and_config_tell_the_layers(tiny_bert):
+    whole = ta.HubEncoder(tiny_bert)
+    one, other = (ta.HubEncoder(tiny_bert, keep_layers=kept) for kept in ([1], (0,)))
     assert len({whole.module_hash, one.module_hash, other.module_hash}) == 3
     copy = ta.HubEncoder.from_config(one.get_config())
-    assert copy.keep_layers == (0, 2) and copy.module_hash == one.module_hash
+    assert copy.keep_layers == (1,) and copy.module_hash == one.module_hash
     for a, b in zip(copy(TEXTS)["layers"], one(TEXTS)["layers"], strict=True):
         np.testing.assert_array_equal(a, b)
 

@@ -21,7 +21,6 @@ from tf_adapt.errors import ConfigError
 from tf_adapt.layers.texts import text_states
 from tf_adapt.tasks.span_search import SpanSearch
 from tf_adapt.training.finished.inspect import inspect_module
-from tf_adapt.training.train import train
 
 if not keras_hub_is_new():
     pytest.skip("needs keras-hub 0.32", allow_module_level=True)
@@ -65,7 +64,7 @@ def test_a_pair_from_raw_text_to_a_served_model(folder, tmp_path):
     before = {name: weight.numpy() for name, weight in encoder.native.weights_by_name().items()}
     data = ta.batches(PAIRS, task, encoder, batch_size=4)
     stages = ta.Unfreezing(encoder, ta.gradual_unfreezing())
-    model.fit(data, epochs=3, verbose=0, callbacks=[stages])
+    model.fit(data, epochs=2, verbose=0, callbacks=[stages])
     moved = {
         name
         for name, weight in encoder.native.weights_by_name().items()
@@ -159,21 +158,6 @@ def test_inspect(folder):
     found = inspect_module(folder("albert"))
     assert (found["family"], found["recognised"], found["layers"]) == ("keras", True, 4)
     assert list(found["groups"]) == ["embeddings", "layer_0", "pooler"]
-
-
-@pytest.mark.slow
-def test_train_as_on_the_command_line(folder, tmp_path):
-    content = {
-        "data": {"dataset": "sample_classification", "source": "sample", "train_examples": 16},
-        "encoder": {"handle": folder("albert")},
-        "head": "linear",
-        "adaptation": {"name": "top_layers", "layers": 1},
-        "training": {"epochs": 1, "batch_size": 8, "truncate": True, "learning_rate": 0.001},
-    }
-    train(config_from(content, "test"), tmp_path / "run")
-    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
-    assert metrics["family"] == "keras"
-    assert len(ta.predict(ta.load_run(tmp_path / "run"), ["a text"])) == 1
 
 
 def test_handles_in_a_config(folder, tmp_path, monkeypatch):

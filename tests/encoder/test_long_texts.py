@@ -108,48 +108,37 @@ def test_gradients_reach_every_window(tiny_bert):
     assert touched(lambda encoded: encoded["layers"][-1]) == set(ids[0])
 
 
-@pytest.fixture
-def files(tmp_path):
-    """Documents of 300 to 700 word pieces."""
+@pytest.mark.slow
+def test_a_run_on_documents_longer_than_the_encoder_is_served(shallow_bert, tmp_path):
     random = np.random.default_rng(0)
     path, words = tmp_path / "documents.tsv", ["the", "what", "is", "dog"]
-    texts = [" ".join(random.choice(words, random.integers(300, 700))) for _ in range(24)]
+    texts = [" ".join(random.choice(words, random.integers(260, 400))) for _ in range(8)]
     lines = [f"{text}\t{('no', 'yes')[n % 2]}" for n, text in enumerate(texts)]
     path.write_text("\n".join(["text\tlabel", *lines]) + "\n", "utf-8")
     columns = {"text_a": "text", "label": "label"}
     data = {"format": "tsv", "kind": "classification", "columns": columns}
-    return data | {"train": str(path), "dev": str(path)}
-
-
-def make_config(handle, files, **changes):
     content = {
-        "data": files,
-        "encoder": {"handle": str(handle), "long": {"window": 64, "stride": 32}},
+        "data": data | {"train": str(path), "dev": str(path)},
+        "encoder": {"handle": str(shallow_bert)},
         "adaptation": "fine_tuning",
         "head": "linear",
         "head_pooling": "max",
-        "training": {"epochs": 1, "batch_size": 8, "learning_rate": 1e-2},
+        "training": {"epochs": 1, "batch_size": 4, "learning_rate": 1e-2},
     }
-    return config_from(content | changes, "test")
-
-
-@pytest.mark.slow
-def test_a_run_on_documents_longer_than_the_encoder_is_served(tiny_bert, files, tmp_path):
-    plain = make_config(tiny_bert, files, encoder={"handle": str(tiny_bert)})
     with pytest.raises(DataError, match="expected at most 256 tokens"):
-        train(plain, tmp_path / "plain")
-    metrics = train(make_config(tiny_bert, files), tmp_path / "run")
+        train(config_from(content, "test"), tmp_path / "plain")
+    content["encoder"]["long"] = {"window": 64, "stride": 32}
+    metrics = train(config_from(content, "test"), tmp_path / "run")
     assert metrics["truncated"] == {"train": 0, "dev": 0}
     model = load_run(tmp_path / "run")
-    text = (tmp_path / "documents.tsv").read_text().splitlines()[1].split("\t")[0]
-    [expected] = ta.predict(model, [text])
+    [expected] = ta.predict(model, texts[:1])
     served = tf.saved_model.load(str(ta.export(model, tmp_path / "export")))
-    answer = served.signatures["serving_default"](text=tf.constant([text]))
+    answer = served.signatures["serving_default"](text=tf.constant(texts[:1]))
     np.testing.assert_allclose(answer["scores"][0], expected.scores, atol=1e-5)
 
 
 @pytest.mark.slow
-def test_a_frozen_encoders_features_are_those_of_its_windows(tiny_bert, files, tmp_path):
+def test_a_frozen_encoders_features_are_those_of_its_windows(tiny_bert, tmp_path):
     task = TASKS["classification"]
     encoders = [
         ta.HubEncoder(tiny_bert, trainable=False, long=LongTexts(64, stride)) for stride in (32, 62)

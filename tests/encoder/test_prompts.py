@@ -36,14 +36,12 @@ def test_it_is_put_before_each_text(handle, request):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pairs", ["joint", pytest.param("separate", marks=pytest.mark.large)])
-def test_each_text_of_a_pair_has_its_own_in_a_model_and_its_export(pairs, tiny_bert, tmp_path):
+def test_each_text_of_a_pair_has_its_own_in_a_model_and_its_export(pairs, shallow_bert, tmp_path):
     prompts = ["who : ", "the dog "]
     task = TASKS["pair_classification"]
-    encoder = ta.HubEncoder(tiny_bert, pairs=pairs, prompts=prompts)
-    plain = ta.HubEncoder(tiny_bert, pairs=pairs)
-    models = [
-        ta.build_model(task, one, adaptation="feature_extraction") for one in (encoder, plain)
-    ]
+    encoder = ta.HubEncoder(shallow_bert, pairs=pairs, prompts=prompts)
+    plain = ta.HubEncoder(shallow_bert, pairs=pairs)
+    models = [ta.build_model(task, one, "linear", "feature_extraction") for one in (encoder, plain)]
     for weight, other in zip(*(model.weights for model in models), strict=True):
         other.assign(weight)
     given = [Record(a, b, label=task.labels[0]) for a, b in zip(TEXTS, OTHERS, strict=True)]

@@ -45,28 +45,26 @@ def check_same(found, expected):
                 np.testing.assert_array_equal(one.rows(example), other.rows(example))
 
 
-def check_shared(data, encoder, folder, dtype, passes, first, *others):
-    """Others that read another part than the first need no pass of the encoder."""
-    with_features(data, encoder, folder, head_inputs=first, dtype=dtype)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "dtype", "others"),
+    [
+        ("classification", "float16", (TOP, FIRST, MAX)),
+        ("pair_classification", "float32", (POOLED, LAST, EVERYTHING)),
+    ],
+    ids=["float16", "pairs"],
+)
+def test_of_all_layers_nothing_is_computed_again(encoders, kind, dtype, others, tmp_path, passes):
+    encoder = encoders["bert"]
+    data = texts(kind, encoder)
+    with_features(data, encoder, tmp_path, head_inputs=ALL, dtype=dtype)
     passes.clear()
-    found = [with_features(data, encoder, folder, head_inputs=one, dtype=dtype) for one in others]
+    found = [with_features(data, encoder, tmp_path, head_inputs=one, dtype=dtype) for one in others]
     assert passes == []
     for one, reads in zip(found, others, strict=True):
         check_same(one, with_features(data, encoder, head_inputs=reads, dtype=dtype))
-        require = with_features(data, encoder, folder, True, head_inputs=reads, dtype=dtype)
+        require = with_features(data, encoder, tmp_path, True, head_inputs=reads, dtype=dtype)
         check_same(require, one)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kind", "dtype"), [("classification", "float16"), ("pair_classification", "float32")]
-)
-def test_of_all_layers_nothing_is_computed_again(encoders, kind, dtype, tmp_path, passes):
-    encoder = encoders["bert"]
-    data = texts(kind, encoder)
-    check_shared(
-        data, encoder, tmp_path, dtype, passes, ALL, POOLED, TOP, FIRST, LAST, MAX, EVERYTHING
-    )
 
 
 @pytest.mark.slow

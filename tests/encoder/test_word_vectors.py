@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from small_data import TASKS
 
 import tf_adapt as ta
 from hub_modules.load import load_module
@@ -20,11 +21,6 @@ from tf_adapt.training.train import train
 WORDS = ["the", "a", "film", "good", "dull", "man", "sings", "what", "is", "naïve"]
 VECTORS = np.random.default_rng(3).normal(size=(len(WORDS), 5)).round(3).astype("float32")
 TEXTS = ["a good film", "What IS naïve", "", "unheard-of the"]
-TASKS = {
-    "classification": ta.Task("classification", ["no", "yes"]),
-    "pair_classification": ta.Task("pair_classification", ["no", "yes"]),
-    "tagging": ta.Task("tagging", ["O", "B-PER", "I-PER"]),
-}
 RECORDS = {
     "classification": [("a good film", "yes"), ("dull", "no")],
     "pair_classification": [("a man sings", "the man", "yes"), ("dull", "what is it", "no")],

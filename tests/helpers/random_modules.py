@@ -90,7 +90,7 @@ def write_tiny_modern_bert(folder: Path) -> None:
     config = {
         "vocabulary_size": len(pieces),
         "width": 16,
-        "num_layers": 3,
+        "num_layers": 2,
         "num_heads": 2,
         "intermediate_width": 24,
         "max_positions": 256,

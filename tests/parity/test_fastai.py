@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
+from click.testing import CliRunner
 
 import tf_adapt as ta
-from hub_modules.export import write_module
+from hub_modules.load import load_module, module_text_settings
 from hub_modules.preprocess import LstmPreprocessor
 from hub_modules.sources import fastai
+from tf_adapt.commands.main import cli
 
 RECORDED = Path(__file__).parent / "recorded" / "fastai"
 
@@ -24,15 +26,28 @@ def recording() -> dict:
 
 
 @pytest.fixture(scope="module")
-def source():
-    return fastai.read(RECORDED / "model")
+def converted(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("converted") / "lstm"
+    arguments = ["module", "convert", "--from", "fastai", str(RECORDED / "model")]
+    result = CliRunner().invoke(cli, [*arguments, "--out", str(folder)])
+    assert result.exit_code == 0, result.output
+    return folder
 
 
 @pytest.fixture(scope="module")
-def encoder(source, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("converted") / "lstm"
-    write_module(source, folder)
-    return ta.HubEncoder(folder)
+def encoder(converted):
+    return ta.HubEncoder(converted)
+
+
+def test_the_command_writes_a_module(converted):
+    source, module = fastai.read(RECORDED / "model"), load_module(converted)
+    assert (module.family, module.execution, module.max_length) == ("lstm", "native", None)
+    for name, weight in module.encoder.weights_by_name().items():
+        np.testing.assert_array_equal(weight, source.weights[name])
+    found = module_text_settings(converted)
+    assert found == {"vocabulary": source.vocabulary, "lower_case": True}
+    result = CliRunner().invoke(cli, ["module", "inspect", str(converted)])
+    assert result.exit_code == 0 and "lstm_2" in result.output, result.output
 
 
 def our_ids(ids):

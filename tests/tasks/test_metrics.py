@@ -213,7 +213,7 @@ def test_span_f1_of_one_sentence_equals_seqeval(scheme, strict):
     labels = scheme_tags(["A", "B"], scheme)
     metric = SpanF1(labels, scheme, strict=strict)
     update = tf.function(metric.update_state, reduce_retracing=True)
-    for true in random_tags(random, labels, 150):
+    for true in random_tags(random, labels, 75):
         predicted = [tag if random.random() < 0.6 else str(random.choice(labels)) for tag in true]
         targets, ids = padded([true], labels, extra=2), padded([predicted], labels, extra=2)
         metric.reset_state()

@@ -110,14 +110,14 @@ def test_a_run_of_before_on_the_folder_of_a_bert_is_still_loaded(preset, tmp_pat
         {
             "data": {"dataset": "sample_classification", "source": "sample", "train_examples": 8},
             "encoder": {"handle": str(preset("bert")[0])},
-            "adaptation": "fine_tuning",
+            "adaptation": {"name": "top_layers", "layers": 1},
             "training": {"epochs": 1, "batch_size": 8, "truncate": True},
         },
         "test",
     )
     with monkeypatch.context() as patched:
         patched.setattr(huggingface_handles, "NATIVE_PRESETS", {})
-        train(config, tmp_path / "run")
+        assert train(config, tmp_path / "run")["family"] == "keras"
         expected = ta.predict(ta.load_run(tmp_path / "run"), TEXTS)
     model = ta.load_run(tmp_path / "run")
     assert model.encoder.family == "keras"

@@ -206,11 +206,9 @@ def test_what_is_not_in_a_cache_is_told_how_to_get(cache):
     ):
         load_module("hf://org/none")
     for handle, message in [
-        ("hf://a/b/c", "expected hf://ORG/NAME or hf://ORG/NAME@REVISION"),
         *((f"hf://a/{name}", "expected hf://ORG/NAME") for name in ("b--c", "b.", "x.git", "näme")),
         ("hf://a/b@../../x", "expected hf://ORG/NAME"),
         ("hf://", "expected hf://ORG/NAME"),
-        ("kaggle://google/bert", "expected kaggle://OWNER/MODEL/FRAMEWORK/VARIATION"),
     ]:
         with pytest.raises(ConfigError, match=message):
             load_module(handle)
@@ -279,21 +277,13 @@ def test_the_hash_is_of_what_is_read(tmp_path):
     assert module_hash(folder) != before
 
 
-def test_a_vector_that_goes_through_more_is_refused(tmp_path):
+def test_a_vector_that_is_normalised_is_read(tmp_path):
+    """What else may stand behind the pooling is refused: refusals.py."""
     folder = with_pooling(tmp_path / "mpnet", {"pooling_mode": "mean"})
-    kinds = ["Transformer", "Pooling", "Normalize", "Dense"]
+    kinds = ["Transformer", "Pooling", "Normalize"]
     modules = [{"type": f"sentence_transformers.models.{kind}"} for kind in kinds]
-    (folder / "modules.json").write_text(json.dumps(modules[:3]))
-    assert load_module(folder).sentence.pooling == "mean"
     (folder / "modules.json").write_text(json.dumps(modules))
-    with pytest.raises(ArtifactError, match="modules.json: .*got .*Dense.*remove the file to read"):
-        load_module(folder)
-
-
-def test_another_pooling_is_refused(tmp_path):
-    folder = with_pooling(tmp_path / "mpnet", {"pooling_mode_max_tokens": True})
-    with pytest.raises(ArtifactError, match="1_Pooling/config.json: expected one of the poolings"):
-        load_module(folder)
+    assert load_module(folder).sentence.pooling == "mean"
 
 
 def sentence_folder(folder: Path, prompt: str | None = None, **pooling) -> Path:

@@ -13,10 +13,10 @@ from tf_adapt.training.resolving.compiled_model import precision
 HALF = ["bfloat16", pytest.param("float16", marks=pytest.mark.large)]
 
 
-def model_of(handle, half=None, adaptation=None):
+def model_of(handle, half=None, adaptation=None, head="bcn"):
     with precision(half):
         encoder = ta.HubEncoder(handle)
-        return ta.build_model(TASKS["classification"], encoder, "bcn", adaptation)
+        return ta.build_model(TASKS["classification"], encoder, head, adaptation)
 
 
 def inputs_of(model) -> dict:
@@ -62,8 +62,8 @@ def test_none_in_float32(tiny_bert):
 
 
 @pytest.mark.slow
-def test_weights_that_changed_are_read(tiny_bert):
-    model = model_of(tiny_bert, "bfloat16")
+def test_weights_that_changed_are_read(shallow_bert):
+    model = model_of(shallow_bert, "bfloat16", head="linear")
     texts = [record[0] for record in RECORDS["classification"]]
     before, vectors = ta.predict(model, texts), ta.encode(model.encoder, texts)
     kernel = model.encoder.native.blocks[0].intermediate.kernel
@@ -75,8 +75,8 @@ def test_weights_that_changed_are_read(tiny_bert):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("half", HALF)
-def test_an_export_holds_them_alone(tiny_bert, half, tmp_path):
-    model = model_of(tiny_bert, half)
+def test_an_export_holds_them_alone(shallow_bert, half, tmp_path):
+    model = model_of(shallow_bert, half, head="linear")
     served = tf.saved_model.load(str(ta.export(model, tmp_path / "export")))
     kept = {tuple(one.shape): one.dtype for one in served.given}
     assert set(kept.values()) == {tf.as_dtype(half)}

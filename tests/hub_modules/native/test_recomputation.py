@@ -106,16 +106,20 @@ def test_same_gradients_with_the_same_dropout(case, graph):
 def test_slices_of_a_batch_are_as_if_each_came_alone(monkeypatch):
     """Two texts, then the third: with the dropout that they draw one after the other."""
     monkeypatch.setattr(recomputation, "SLICE_POSITIONS", 11)
-    encoder = BertEncoder(**CONFIG)
+    encoder = BertEncoder(**CONFIG | {"num_layers": 2})
     encoder.build()
-    set_trainable(encoder.layer_groups, ["layer_0", "layer_1", "layer_2", "pooler"])
+    set_trainable(encoder.layer_groups, ["layer_0", "layer_1", "pooler"])
     encoder.embeddings.dropout_layer.rate = 0.0  # they read the whole batch at once
     inputs = {name: np.concatenate([array, array[:1]]) for name, array in INPUTS.items()}
     seeds = seeds_of(encoder)
     start = [seed.numpy() for seed in seeds]
     parts = []
-    for rows in (slice(0, 2), slice(2, 3)):
-        parts.append(step(encoder, {name: array[rows] for name, array in inputs.items()})())
+    tf.config.run_functions_eagerly(True)
+    try:
+        for rows in (slice(0, 2), slice(2, 3)):
+            parts.append(step(encoder, {name: array[rows] for name, array in inputs.items()})())
+    finally:
+        tf.config.run_functions_eagerly(False)
     seeds_after = [seed.numpy() for seed in seeds]
     for seed, value in zip(seeds, start, strict=True):
         seed.assign(value)
@@ -129,7 +133,7 @@ def test_slices_of_a_batch_are_as_if_each_came_alone(monkeypatch):
 
 @pytest.mark.slow
 def test_a_device_that_gets_no_text():
-    encoder = BertEncoder(**CONFIG)
+    encoder = BertEncoder(**CONFIG | {"num_layers": 1})
     encoder.build()
     encoder.gradient_checkpointing = True
 

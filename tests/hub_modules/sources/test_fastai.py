@@ -5,13 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from safetensors.numpy import load_file, save_file
 
 from hub_modules.errors import ArtifactError
-from hub_modules.load import load_module, module_text_settings
 from hub_modules.sources import fastai
-from tf_adapt.commands.main import cli
 
 RECORDED = Path(__file__).parents[2] / "parity" / "recorded" / "fastai" / "model"
 
@@ -56,21 +53,6 @@ def test_an_encoder_alone_has_no_output_layer(folder):
     assert source.output_layer is None and source.config == whole.config
     for name, array in whole.weights.items():
         np.testing.assert_array_equal(source.weights[name], array)
-
-
-@pytest.mark.slow
-def test_the_command_writes_a_module(folder, tmp_path):
-    arguments = ["module", "convert", "--from", "fastai", str(folder)]
-    result = CliRunner().invoke(cli, [*arguments, "--out", str(tmp_path / "lstm")])
-    assert result.exit_code == 0, result.output
-    source, loaded = fastai.read(folder), load_module(tmp_path / "lstm")
-    assert (loaded.family, loaded.execution, loaded.max_length) == ("lstm", "native", None)
-    for name, weight in loaded.encoder.weights_by_name().items():
-        np.testing.assert_array_equal(weight, source.weights[name])
-    found = module_text_settings(tmp_path / "lstm")
-    assert found == {"vocabulary": source.vocabulary, "lower_case": True}
-    result = CliRunner().invoke(cli, ["module", "inspect", str(tmp_path / "lstm")])
-    assert result.exit_code == 0 and "lstm_2" in result.output, result.output
 
 
 def test_words_that_fill_a_vocabulary_up_may_be_many(folder):
