@@ -223,9 +223,9 @@ def predicted(folder: Path, tmp_path: Path, *options: str):
 
 @pytest.mark.slow
 def test_an_export_of_ones_own_is_predicted_with_and_one_from_elsewhere_needs_trust_once(
-    tiny_bert, tmp_path, nothing_trusted
+    shallow_bert, tmp_path, nothing_trusted
 ):
-    encoder = ta.HubEncoder(tiny_bert, trainable=False)
+    encoder = ta.HubEncoder(shallow_bert, trainable=False)
     model = ta.build_model(ta.Task("classification", labels=["no", "yes"]), encoder, "linear")
     folder = ta.export(model, tmp_path / "1")
     assert predicted(folder, tmp_path).exit_code == 0

@@ -63,8 +63,8 @@ def shuffled(model, weights):
 
 
 @pytest.fixture(scope="module")
-def dialog(tiny_causal):
-    encoder = ta.HubEncoder(tiny_causal, new_tokens=NEW_TOKENS, segments=SEGMENTS)
+def dialog(shallow_causal):
+    encoder = ta.HubEncoder(shallow_causal, new_tokens=NEW_TOKENS, segments=SEGMENTS)
     model = build_dialog_model(ta.Task("dialog"), encoder, "fine_tuning")
     shuffled(model, encoder.native.embeddings.new.weights)
     # Of the delimiters: little, or they would be all that is written.
@@ -74,8 +74,8 @@ def dialog(tiny_causal):
 
 
 @pytest.fixture(scope="module")
-def writer(tiny_bert, tiny_causal):
-    encoder = EncoderDecoder(tiny_bert, decoder=ta.HubEncoder(tiny_causal))
+def writer(shallow_bert, shallow_causal):
+    encoder = EncoderDecoder(shallow_bert, decoder=ta.HubEncoder(shallow_causal))
     model = build_encoder_decoder(ta.Task("text_generation"), encoder, "lora", beams=2)
     return shuffled(model, model.head.weights)
 
