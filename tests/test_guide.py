@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import click
 import jsonschema
-import keras
 import pytest
+import tensorflow as tf
 import yaml
 from made_runs import make_run
 
@@ -88,14 +88,11 @@ ABOUT_LAYERS = {"coming_from", "guide_adaptations"}
 
 
 @pytest.fixture
-def eagerly(monkeypatch):
+def eagerly():
     """A page trains for a step or two: a graph of it takes ten times longer than the steps."""
-    compile_model = keras.Model.compile
-
-    def compile_eagerly(self, *arguments, **changes):
-        compile_model(self, *arguments, **changes | {"run_eagerly": True})
-
-    monkeypatch.setattr(keras.Model, "compile", compile_eagerly)
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
 
 
 @pytest.mark.slow

@@ -131,11 +131,15 @@ def test_a_program_is_shared_as_a_whole(tiny_program, tmp_path):
         export_shared(of(models), tmp_path / "t")
 
 
-def test_limits_and_files_of_each_task_are_its_own(shallow_bert, tmp_path):
-    short, long = (model_of(shallow_bert, "polarity", seed) for seed in (1, 2))
+@pytest.fixture(scope="module")
+def polarity(shallow_bert):
+    return model_of(shallow_bert, "polarity", 1)
+
+
+def test_limits_and_files_of_each_task_are_its_own(polarity, tmp_path):
     tasks = {
-        "short": ServedTask(short, 4, truncate=True, data={"format": "tsv"}),
-        "long": ServedTask(long),
+        "short": ServedTask(polarity, 4, truncate=True, data={"format": "tsv"}),
+        "long": ServedTask(polarity),
     }
     folder = export_shared(tasks, tmp_path / "s")
     long = ["dull " * 30 + "film"]
@@ -153,11 +157,6 @@ def test_limits_and_files_of_each_task_are_its_own(shallow_bert, tmp_path):
     (folder / "tasks.json").write_text(content.replace('"tsv"', '"csv"'))
     with pytest.raises(ArtifactError, match="tasks.json"):
         check_export(folder)
-
-
-@pytest.fixture(scope="module")
-def polarity(shallow_bert):
-    return model_of(shallow_bert, "polarity", 1)
 
 
 def test_what_cannot_be_shared_is_refused(shallow_bert, tiny_elmo, tmp_path, polarity):
