@@ -63,8 +63,8 @@ def shuffled(model, weights):
 
 
 @pytest.fixture(scope="module")
-def dialog(shallow_causal):
-    encoder = ta.HubEncoder(shallow_causal, new_tokens=NEW_TOKENS, segments=SEGMENTS)
+def dialog(tiny_causal):
+    encoder = ta.HubEncoder(tiny_causal, new_tokens=NEW_TOKENS, segments=SEGMENTS)
     model = build_dialog_model(ta.Task("dialog"), encoder, "fine_tuning")
     shuffled(model, encoder.native.embeddings.new.weights)
     # Of the delimiters: little, or they would be all that is written.
