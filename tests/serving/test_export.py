@@ -188,6 +188,21 @@ def test_an_export_keeps_the_adapters(handle, adapters, request, tmp_path):
     assert np.abs(np.subtract(expected, before)).max() > 0.01
 
 
+@pytest.mark.slow
+def test_a_session_answers(exported):
+    """As servers in C++ do, it reads and initialises the graph alone."""
+    made = exported("pair_classification")
+    pairs = [("It rains .", "The sun shines ."), ("a", "b"), ("caf\u00e9", "\u5317\u4eac")]
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        program = tf.compat.v1.saved_model.load(session, ["serve"], str(made.folder))
+        signature = program.signature_def["serving_default"]
+        given = {signature.inputs[name].name: texts for name, texts in request(pairs).items()}
+        found = session.run({key: one.name for key, one in signature.outputs.items()}, given)
+    expected = made.predict(pairs)
+    assert found["label"].tolist() == [one.label.encode() for one in expected]
+    np.testing.assert_allclose(found["scores"], [one.scores for one in expected], atol=1e-5)
+
+
 def test_a_text_without_content_does_not_spoil_its_batch(exported):
     for kind in ("classification", "pair_classification", "pair_regression"):
         made, data = exported(kind), DATA[kind][:2]
