@@ -6,6 +6,7 @@ from pathlib import Path
 
 import keras
 import pytest
+import tensorflow as tf
 
 import tf_adapt as ta
 
@@ -54,9 +55,17 @@ def given(shallow_bert, shallow_causal) -> dict:
     }
 
 
+@pytest.fixture
+def eagerly():
+    """An example trains for a step: a graph of it takes ten times longer than the step."""
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_runs(name, given):
+def test_an_example_runs(name, given, eagerly):
     for example in EXAMPLES[name]:
         source = example.source
         for handle, module in given["modules"].items():

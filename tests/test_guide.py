@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import click
 import jsonschema
-import keras
 import pytest
+import tensorflow as tf
 import yaml
 from made_runs import make_run
 
@@ -83,27 +83,27 @@ def check_keras(found: dict) -> None:
 CHECKS = {"guide_your_data": check_your_data, "guide_keras": check_keras}
 # README's program is run as it is (tests/test_examples.py).
 PROGRAMS = sorted({block.page for block in blocks("python")} - {"README"})
+# They name the second layer of an encoder.
+ABOUT_LAYERS = {"coming_from", "guide_adaptations"}
 
 
 @pytest.fixture
-def eagerly(monkeypatch):
+def eagerly():
     """A page trains for a step or two: a graph of it takes ten times longer than the steps."""
-    compile_model = keras.Model.compile
-
-    def compile_eagerly(self, *arguments, **changes):
-        compile_model(self, *arguments, **changes | {"run_eagerly": True})
-
-    monkeypatch.setattr(keras.Model, "compile", compile_eagerly)
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PROGRAMS)
-def test_the_programs_of_a_page_run(page, tiny_bert, tiny_elmo, eagerly, tmp_path, monkeypatch):
+def test_the_programs_of_a_page_run(page, request, tiny_elmo, eagerly, tmp_path, monkeypatch):
     """All blocks in order, in an empty folder; tiny modules play the shipped ones."""
     monkeypatch.chdir(tmp_path)
-    tiny = {'"bert_small"': repr(str(tiny_bert)), '"elmo_small"': repr(str(tiny_elmo))}
+    bert = request.getfixturevalue("tiny_bert" if page in ABOUT_LAYERS else "shallow_bert")
+    tiny = {'"bert_small"': repr(str(bert)), '"elmo_small"': repr(str(tiny_elmo))}
     if page == "guide_start_and_teacher":
-        make_run(Path("runs/questions"), tiny_bert, "classification")
+        make_run(Path("runs/questions"), bert, "classification")
     found = {"__name__": page}
     for block in blocks("python"):
         if block.page == page:

@@ -22,6 +22,19 @@ from tf_adapt.runs import checkpoints
 from tf_adapt.runs.run_folder import locked
 
 INTERRUPTING = Path(__file__).parents[1] / "children" / "interrupting.py"
+# One run, interrupted in each way in turn, so that TensorFlow is imported once for all of them.
+IN_TURN = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import interrupting
+config, out, seconds = *sys.argv[2:4], float(sys.argv[4])
+renames = interrupting.interrupted_at_renames(config, out, 2)
+stopped = interrupting.interrupted_at_random(config, out, 1, 1, "SIGTERM", seconds)
+killed = interrupting.interrupted_at_random(config, out, 2, 1, "SIGKILL", seconds)
+end = interrupting.wait(interrupting.attempt(config, out), interrupting.PATIENCE_SECONDS)
+codes = [*renames["codes"], *stopped["codes"], *killed["codes"], end]
+print(json.dumps({"codes": codes, "seconds_to_end": stopped["seconds_to_end"]}))
+"""
 SECTIONS = """\
 data: {{dataset: sample_classification, source: sample, train_examples: 64}}
 encoder: {{handle: {module}}}
@@ -89,9 +102,14 @@ def content_hash(path: Path) -> str:
 
 
 def drive(config: Path, out: Path, kills: int, way: str, seed: int = 1, seconds: float = 0) -> dict:
-    """What interrupting.py did; the last attempt got through."""
+    """What interrupting.py did."""
     values = [config, out, kills, seed, way, seconds]
-    command = [sys.executable, str(INTERRUPTING), *map(str, values)]
+    return driven([str(INTERRUPTING), *map(str, values)], out)
+
+
+def driven(arguments: list[str], out: Path) -> dict:
+    """What a program with interrupting.py printed; the last attempt got through."""
+    command = [sys.executable, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1500)
     log = Path(f"{out}.log")
     assert done.returncode == 0, done.stderr + (log.read_text() if log.exists() else "")
@@ -107,10 +125,17 @@ def interrupt(config: Path, whole, out: Path, kills: int, way: str, seed: int = 
 
 
 @pytest.mark.slow
-def test_i1_killed_at_random_moments(config, whole, tmp_path):
-    result = interrupt(config, whole, tmp_path / "run", 2, "SIGKILL")
-    assert set(result["codes"]) <= {0, -signal.SIGKILL}
-    assert -signal.SIGKILL in result["codes"]
+def test_i1_i2_i3_interrupted_in_each_way_in_turn(config, whole, tmp_path):
+    """Before the first rename, after the second, by a signal that asks and by one that kills."""
+    out = tmp_path / "run"
+    values = [INTERRUPTING.parent, config, out, whole[1]]
+    result = driven(["-c", IN_TURN, *map(str, values)], out)
+    killed = result["codes"][3:5]
+    assert result["codes"] == [9, 9, 143, *killed, 0]
+    assert set(killed) <= {0, -signal.SIGKILL}
+    assert -signal.SIGKILL in killed
+    assert max(result["seconds_to_end"]) < 10
+    assert results(out) == results(whole[0]), result
 
 
 @pytest.mark.large
@@ -141,25 +166,16 @@ def test_i1_killed_in_three_phases_of_a_schedule(tiny_bert, tmp_path, adaptation
     assert results(tmp_path / "run") == results(tmp_path / "whole")
 
 
-@pytest.mark.slow
-def test_i2_killed_before_and_after_the_first_renames(config, whole, tmp_path):
-    result = interrupt(config, whole, tmp_path / "run", 2, "renames")
-    assert result["codes"] == [9, 9, 0]
-
-
 @pytest.mark.large
 def test_i2_killed_at_every_rename(config, whole, tmp_path):
     result = interrupt(config, whole, tmp_path / "run", 20, "renames")
     assert result["codes"][:3] == [9, 9, 9]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("way", "code"), [pytest.param("SIGINT", 130, marks=pytest.mark.large), ("SIGTERM", 143)]
-)
-def test_i3_asked_to_stop(config, whole, tmp_path, way, code):
-    result = interrupt(config, whole, tmp_path / "run", 1, way)
-    assert result["codes"] == [code, 0]
+@pytest.mark.large
+def test_i3_stopped_by_the_keyboard(config, whole, tmp_path):
+    result = interrupt(config, whole, tmp_path / "run", 1, "SIGINT")
+    assert result["codes"] == [130, 0]
     assert max(result["seconds_to_end"]) < 10
 
 
@@ -167,16 +183,6 @@ def flip(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-
-
-@pytest.mark.slow
-def test_i4_newest_checkpoint_damaged(config, whole, unfinished, caplog):
-    newest = sorted((unfinished / "checkpoint").glob("checkpoint_*"))[-1]
-    flip(newest / "model.npz")
-    result = train(config, unfinished)
-    assert result.exit_code == 0, result.output
-    assert f"{newest / 'model.npz'}: size or SHA-256 is not the recorded one" in caplog.text
-    assert results(unfinished) == results(whole[0])
 
 
 def test_i4_every_checkpoint_damaged(config, unfinished):
@@ -267,9 +273,10 @@ def test_i5_more_epochs_go_on(config, whole, tmp_path):
 
 
 @pytest.mark.slow
-def test_i6_no_space(config, whole, unfinished):
+def test_i4_i6_newest_checkpoint_damaged_and_no_space(config, whole, unfinished, caplog):
     """A limit on the size of files stands in for a full disk."""
-    shutil.rmtree(sorted((unfinished / "checkpoint").glob("checkpoint_*"))[-1])
+    newest = sorted((unfinished / "checkpoint").glob("checkpoint_*"))[-1]
+    flip(newest / "model.npz")
     limits, limit = resource.getrlimit(resource.RLIMIT_FSIZE), 40_000
     assert max(path.stat().st_size for path in whole[0].rglob("*.npz")) > limit
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limits[1]))
@@ -280,6 +287,7 @@ def test_i6_no_space(config, whole, unfinished):
     assert result.exit_code == 4, result.output
     assert last_line(result).startswith("ArtifactError: ")
     assert "cannot be written" in last_line(result)
+    assert f"{newest / 'model.npz'}: size or SHA-256 is not the recorded one" in caplog.text
     assert not list(unfinished.rglob("*.partial"))
     result = train(config, unfinished)
     assert result.exit_code == 0, result.output

@@ -14,11 +14,11 @@ import tf_adapt as ta
 
 # Module, task, whether states are computed again, adaptation.
 MODELS = {
-    "BERT": ("tiny_bert", "pair_classification", False, "fine_tuning"),
+    "BERT": ("shallow_bert", "pair_classification", False, "fine_tuning"),
     "BERT, recomputed": ("tiny_bert", "classification", True, "gradual_unfreezing"),
     "BERT, its own program": ("tiny_program", "classification", False, "freeze"),
     "ELMo and a CRF": ("tiny_elmo", "tagging", False, "fine_tuning"),
-    "GPT-2": ("tiny_causal", "classification", False, "fine_tuning"),
+    "GPT-2": ("shallow_causal", "classification", False, "fine_tuning"),
     "AWD-LSTM": ("tiny_lstm", "classification", False, "fine_tuning"),
 }
 

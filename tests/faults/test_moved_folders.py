@@ -55,7 +55,7 @@ def test_a_lock_that_ended_checks_nothing(tmp_path):
 
 
 @pytest.mark.slow
-def test_p2_a_run_whose_folder_is_removed(tiny_bert, tmp_path, monkeypatch):
+def test_p2_a_run_whose_folder_is_removed(shallow_bert, tmp_path, monkeypatch):
     run, end = tmp_path / "run", Steps.on_train_batch_end
 
     def on_train_batch_end(self, batch, logs=None):
@@ -66,7 +66,7 @@ def test_p2_a_run_whose_folder_is_removed(tiny_bert, tmp_path, monkeypatch):
     monkeypatch.setattr(Steps, "on_train_batch_end", on_train_batch_end)
     content = {
         "data": {"dataset": "sample_classification", "source": "sample", "train_examples": 24},
-        "encoder": {"handle": str(tiny_bert)},
+        "encoder": {"handle": str(shallow_bert)},
         "adaptation": "fine_tuning",
         "training": {"epochs": 2, "batch_size": 8, "learning_rate": 1e-2},
     }

@@ -41,8 +41,8 @@ def hashes(run: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_n3_the_same_bits_in_other_surroundings(tiny_bert, tmp_path):
-    (tmp_path / "config.yaml").write_text(CONFIG.format(module=tiny_bert), "utf-8")
+def test_n3_the_same_bits_in_other_surroundings(shallow_bert, tmp_path):
+    (tmp_path / "config.yaml").write_text(CONFIG.format(module=shallow_bert), "utf-8")
     (tmp_path / "elsewhere").mkdir()
     results = {}
     for name, environment in SURROUNDINGS.items():

@@ -115,9 +115,9 @@ CASES = {
 
 
 @pytest.fixture(scope="module")
-def exported(tiny_bert, tmp_path_factory) -> Path:
+def exported(shallow_bert, tmp_path_factory) -> Path:
     """An export of one signature for each kind of input."""
-    encoder = ta.HubEncoder(tiny_bert, trainable=False)
+    encoder = ta.HubEncoder(shallow_bert, trainable=False)
     tasks = {
         name: ServedTask(ta.build_model(task, encoder, head))
         for name, (task, head) in TASKS.items()

@@ -19,13 +19,13 @@ DATA = {
 }
 
 
-def trained(tiny_bert, tmp_path, files: dict[str, str], data: dict, batch_size: int = 3) -> dict:
+def trained(shallow_bert, tmp_path, files: dict[str, str], data: dict, batch_size: int = 3) -> dict:
     """The metrics of a run on these files, whose history is checked."""
     for split, text in files.items():
         (tmp_path / split).write_text(text, "utf-8")
     content = {
         "data": data | {split: str(tmp_path / split) for split in files},
-        "encoder": {"handle": str(tiny_bert)},
+        "encoder": {"handle": str(shallow_bert)},
         "adaptation": "fine_tuning",
         "training": {"epochs": 2, "batch_size": batch_size, "learning_rate": 1e-3},
     }
@@ -43,7 +43,7 @@ def trained(tiny_bert, tmp_path, files: dict[str, str], data: dict, batch_size: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", DATA)
-def test_d11_trains_on_very_little(tiny_bert, tmp_path, case):
+def test_d11_trains_on_very_little(shallow_bert, tmp_path, case):
     splits = zip(("train", "dev"), DATA[case], strict=True)
     files = {
         split: "".join(f"{text}\t{label}\n" for text, label in [("text", "label"), *rows])
@@ -52,7 +52,7 @@ def test_d11_trains_on_very_little(tiny_bert, tmp_path, case):
     columns = {"text_a": "text", "label": "label"}
     data = {"format": "tsv", "kind": "classification", "columns": columns}
     batch_size = 1000 if "batch" in case else 3
-    metrics = trained(tiny_bert, tmp_path, files, data, batch_size)
+    metrics = trained(shallow_bert, tmp_path, files, data, batch_size)
     assert 0 <= metrics["dev"]["accuracy"] <= 1
     predictions = (tmp_path / "run" / "predictions" / "dev.tsv").read_text("utf-8")
     labels = sorted({label for _, label in DATA[case][0]})
@@ -60,8 +60,8 @@ def test_d11_trains_on_very_little(tiny_bert, tmp_path, case):
 
 
 @pytest.mark.slow
-def test_n2_no_entity_in_dev_scores_nothing(tiny_bert, tmp_path):
+def test_n2_no_entity_in_dev_scores_nothing(shallow_bert, tmp_path):
     files = {"train": "a B-X\nb I-X\n\nc O\n\nd O\n", "dev": "a O\nb O\n\nc O\n"}
     data = {"format": "conll", "kind": "tagging", "columns": {"words": 0, "tags": 1}}
-    metrics = trained(tiny_bert, tmp_path, files, data)
+    metrics = trained(shallow_bert, tmp_path, files, data)
     assert metrics["dev"]["span_f1"] == metrics["dev"]["strict_span_f1"] == 0

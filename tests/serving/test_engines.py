@@ -20,7 +20,7 @@ from tf_adapt.serving.server.loaded import load_export
 
 TASKS = {
     "films": (ta.Task("classification", labels=["bad", "good"]), "linear"),
-    "alike": (ta.Task("pair_regression", label_range=(0, 5)), "bi_attention"),
+    "alike": (ta.Task("pair_regression", label_range=(0, 5)), "linear"),
     "names": (ta.Task("tagging", labels=["O", "B-PER", "I-PER"]), "crf"),
 }
 

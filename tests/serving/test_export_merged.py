@@ -70,12 +70,12 @@ def test_a_served_model_with_lora_costs_nothing_more(policy, tiny_bert, tmp_path
 
 
 @pytest.mark.slow
-def test_tasks_that_differ_by_lora_and_biases_share_the_encoder(tiny_bert, tmp_path):
-    other = adapted(ta.bitfit(), tiny_bert)
+def test_tasks_that_differ_by_lora_and_biases_share_the_encoder(shallow_bert, tmp_path):
+    other = adapted(ta.bitfit(), shallow_bert)
     other = ta.build_model(ta.Task(TASK[0], labels=TASK[1]), other, "linear")
     for weight in dict(other.encoder.layer_groups)["biases"]:
         weight.assign(weight.numpy() + 0.1)
-    models = {"lora": made(tiny_bert, ta.lora(rank=2)), "bitfit": other}
+    models = {"lora": made(shallow_bert, ta.lora(rank=2)), "bitfit": other}
     folder = export_shared({n: ServedTask(one) for n, one in models.items()}, tmp_path / "shared")
     loaded = tf.saved_model.load(str(folder))
     for name, model in models.items():
@@ -86,11 +86,11 @@ def test_tasks_that_differ_by_lora_and_biases_share_the_encoder(tiny_bert, tmp_p
     assert len(loaded.tasks["bitfit"].given) == shared
 
 
-def test_a_module_holds_the_merged_kernels(tiny_bert):
-    model = made(tiny_bert, ta.lora(rank=2))
+def test_a_module_holds_the_merged_kernels(shallow_bert):
+    model = made(shallow_bert, ta.lora(rank=2))
     source = module_source(model)
     assert not any("lora" in name for name in (*source.weights, *source.config))
-    plain = ta.HubEncoder(tiny_bert)
+    plain = ta.HubEncoder(shallow_bert)
     plain.native.load_weights_by_name(source.weights)
     got, expected = plain(TEXTS)["layers"][-1], model.encoder(TEXTS)["layers"][-1]
     np.testing.assert_allclose(got, expected, atol=1e-5)

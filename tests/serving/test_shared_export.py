@@ -82,9 +82,11 @@ def assert_answers_of_the_models(loaded, models: dict) -> None:
 
 @pytest.mark.parametrize("adapters", [pytest.param(None, marks=pytest.mark.large), "bottleneck"])
 def test_each_task_answers_as_its_model_and_the_encoder_is_there_once(
-    tiny_bert, tmp_path, adapters
+    shallow_bert, tmp_path, adapters
 ):
-    models = {name: model_of(tiny_bert, name, seed, adapters) for seed, name in enumerate(KINDS, 1)}
+    models = {
+        name: model_of(shallow_bert, name, seed, adapters) for seed, name in enumerate(KINDS, 1)
+    }
     folder = export_shared(of(models), tmp_path / "s")
     loaded = tf.saved_model.load(str(folder))
     assert_answers_of_the_models(loaded, models)
@@ -129,11 +131,15 @@ def test_a_program_is_shared_as_a_whole(tiny_program, tmp_path):
         export_shared(of(models), tmp_path / "t")
 
 
-def test_limits_and_files_of_each_task_are_its_own(tiny_bert, tmp_path):
-    short, long = (model_of(tiny_bert, "polarity", seed) for seed in (1, 2))
+@pytest.fixture(scope="module")
+def polarity(shallow_bert):
+    return model_of(shallow_bert, "polarity", 1)
+
+
+def test_limits_and_files_of_each_task_are_its_own(polarity, tmp_path):
     tasks = {
-        "short": ServedTask(short, 4, truncate=True, data={"format": "tsv"}),
-        "long": ServedTask(long),
+        "short": ServedTask(polarity, 4, truncate=True, data={"format": "tsv"}),
+        "long": ServedTask(polarity),
     }
     folder = export_shared(tasks, tmp_path / "s")
     long = ["dull " * 30 + "film"]
@@ -153,12 +159,7 @@ def test_limits_and_files_of_each_task_are_its_own(tiny_bert, tmp_path):
         check_export(folder)
 
 
-@pytest.fixture(scope="module")
-def polarity(tiny_bert):
-    return model_of(tiny_bert, "polarity", 1)
-
-
-def test_what_cannot_be_shared_is_refused(tiny_bert, tiny_elmo, tmp_path, polarity):
+def test_what_cannot_be_shared_is_refused(shallow_bert, tiny_elmo, tmp_path, polarity):
     def message(**tasks):
         with pytest.raises(ConfigError) as raised:
             export_shared(of(tasks), tmp_path / "x")
@@ -170,14 +171,14 @@ def test_what_cannot_be_shared_is_refused(tiny_bert, tiny_elmo, tmp_path, polari
     expected = "task 'serving_default': expected letters, digits and the characters _ . - for"
     assert expected in message(serving_default=polarity, b=polarity)
     elmo = ta.build_model(KINDS["polarity"][0], ta.HubEncoder(tiny_elmo), "linear")
-    expected = f"of the module of a ({tiny_bert}), got one of {tiny_elmo}"
+    expected = f"of the module of a ({shallow_bert}), got one of {tiny_elmo}"
     assert f"task b: expected an encoder {expected}" in message(a=polarity, b=elmo)
-    tuned = model_of(tiny_bert, "polarity", 2)
+    tuned = model_of(shallow_bert, "polarity", 2)
     changed(tuned.encoder.weights, 5)
     assert "task a: expected an encoder with weights in common" in message(a=polarity, b=tuned)
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
-        half = model_of(tiny_bert, "polarity", 3)
+        half = model_of(shallow_bert, "polarity", 3)
     finally:
         keras.config.set_dtype_policy("float32")
     assert "task b: expected a model in float32, got one that computes in bfloat16" in (

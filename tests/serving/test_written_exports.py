@@ -74,8 +74,8 @@ def dialog(tiny_causal):
 
 
 @pytest.fixture(scope="module")
-def writer(tiny_bert, tiny_causal):
-    encoder = EncoderDecoder(tiny_bert, decoder=ta.HubEncoder(tiny_causal))
+def writer(shallow_bert, shallow_causal):
+    encoder = EncoderDecoder(shallow_bert, decoder=ta.HubEncoder(shallow_causal))
     model = build_encoder_decoder(ta.Task("text_generation"), encoder, "lora", beams=2)
     return shuffled(model, model.head.weights)
 

@@ -52,6 +52,7 @@ def test_s3_a_new_version_under_load_and_a_damaged_one(exports, light_exports, t
     def load(served) -> None:
         while not stop.is_set():
             statuses.append(served.predict("m", instances=["a text", "another"]).status)
+            time.sleep(0.02)
 
     with running(server_of({"m": folder})) as served:
         clients = [threading.Thread(target=load, args=(served,)) for _ in range(4)]
