@@ -14,6 +14,7 @@ from openvino_engine import needs_int8, needs_openvino, own_cache
 from hub_modules.engines import graph_cache, names
 from hub_modules.engines.openvino_graph import OpenVinoGraph
 from hub_modules.errors import ConfigError
+from hub_modules.native.kernels.local_attention import in_blocks
 
 pytestmark = needs_openvino
 SPECS = {"used": tf.TensorSpec([None, 3]), "unused": tf.TensorSpec([None], tf.int32)}
@@ -80,6 +81,37 @@ def test_bfloat16_constants():
 
 
 @pytest.mark.slow
+def test_a_thread_of_tensorflow_compiles_and_calls():
+    """It takes denormal numbers as zero: OpenVINO would take sizes of blocks so too."""
+
+    @tf.function(autograph=False)
+    def blocks(inputs):
+        heads = tf.ensure_shape(inputs["heads"], [None, 2, None, 8])
+
+        def attend(query):
+            scores = tf.matmul(query, heads, transpose_b=True)
+            return tf.matmul(tf.nn.softmax(scores), heads)
+
+        # In a branch, as in an encoder.
+        short = tf.shape(heads)[2] <= 8
+        return {"mixed": tf.cond(short, lambda: attend(heads), lambda: in_blocks(heads, 5, attend))}
+
+    spec = tf.TensorSpec([None, None, None, None], name="heads")
+
+    def call(heads):
+        graph = OpenVinoGraph(
+            "blocks", {}, lambda: blocks.get_concrete_function({"heads": spec}), "float32"
+        )
+        return graph({"heads": heads})["mixed"]
+
+    in_a_thread = tf.function(lambda heads: tf.numpy_function(call, [heads], tf.float32))
+    random = np.random.default_rng(0)
+    for shape in ((3, 2, 12, 8), (1, 2, 28, 8)):
+        heads = tf.constant(random.normal(size=shape).astype("float32"))
+        expected = blocks({"heads": heads})["mixed"]
+        np.testing.assert_allclose(in_a_thread(heads), expected, atol=1e-5)
+
+
 @needs_int8
 def test_8_bits_are_those_of_the_formula(cache, capsys):
     """For each output channel 256 steps from its least to its greatest weight, 0 among them."""
