@@ -174,18 +174,6 @@ def _trusted(folder: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def masked_bert(shared) -> Path:
-    """A real small BERT that was trained on masked words and has kept its output layer."""
-    from hub_modules.export import write_module
-    from hub_modules.sources import huggingface
-
-    def write(folder):
-        write_module(huggingface.read(shared / "models" / "bert_small", lower_case=True), folder)
-
-    return _trusted(_once("masked_bert", write))
-
-
 def _tiny(family: str):
     """A module folder of random weights, small enough to train in a second.
 
