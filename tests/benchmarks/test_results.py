@@ -192,6 +192,7 @@ def labels_and_shapes(svg: bytes) -> tuple[list[str], int]:
     return re.findall(r"<text[^>]*>(.*?)</text>", text), text.count("clip-path=")
 
 
+@pytest.mark.slow
 def test_the_pages_are_those_of_the_answers(contents):
     """`make results` changes nothing; each published comparison is on a page."""
     texts = {page: (ROOT / page).read_text("utf-8") for page in PAGES}
@@ -202,6 +203,7 @@ def test_the_pages_are_those_of_the_answers(contents):
     assert labels_and_shapes(drawn) == labels_and_shapes(shown), f"{FIGURE}: make results"
 
 
+@pytest.mark.slow
 def test_the_table_that_ships_is_that_of_the_answers(contents):
     text = (ROOT / TABLE).read_text("utf-8")
     assert table(contents) == text, f"{TABLE}: make results"
@@ -214,6 +216,7 @@ def test_the_table_that_ships_is_that_of_the_answers(contents):
         assert row.difference == pytest.approx(row.tuned - row.frozen, abs=2e-4)
 
 
+@pytest.mark.slow
 def test_the_published_scores_are_those_of_scikit_learn(contents):
     """Counted once more, without our own scores."""
     rows = {

@@ -82,6 +82,7 @@ def test_the_modules_own_program_computes_the_same(family, converted):
     np.testing.assert_allclose(found["pooled"], expected["pooled"], atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["modern_bert"], indirect=True)
 def test_what_does_not_fit_is_refused(family, published, converted, tmp_path):
     with pytest.raises(ConfigError, match="keep_layers .* got a ModernBERT, whose layers"):

@@ -104,6 +104,7 @@ def test_a_bert_by_its_folder_is_native(preset, tmp_path):
         load_module(copy)
 
 
+@pytest.mark.slow
 def test_a_run_of_before_on_the_folder_of_a_bert_is_still_loaded(preset, tmp_path, monkeypatch):
     """It was trained in keras-hub's layers."""
     config = config_from(
