@@ -87,14 +87,8 @@ def any_order():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "options",
-    [
-        pytest.param({"use_ema": True, "ema_overwrite_frequency": 2}, marks=pytest.mark.large),
-        {"gradient_accumulation_steps": 4},
-    ],
-)
-def test_compiled_by_xla(any_order, options):
+def test_compiled_by_xla(any_order):
+    options = {"gradient_accumulation_steps": 2, "use_ema": True, "ema_overwrite_frequency": 2}
     plain, compiled = (
         dense_model(keras.optimizers.AdamW(0.01, global_clipnorm=0.1, **options), jit_compile=jit)
         for jit in (False, True)

@@ -1,6 +1,6 @@
 """The cosine of two texts against NumPy on the states of single texts, and its command.
 
-(As a process: comparison/test_baselines.py.)
+(A process that fails: comparison/test_baselines.py.)
 """
 
 import json

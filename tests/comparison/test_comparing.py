@@ -158,7 +158,7 @@ def report_of(out) -> dict:
 
 
 def test_parts_of_train_have_curves_and_other_numbers_run_what_is_new(
-    write_config, workers_here, sketched, tmp_path
+    write_config, workers_here, tmp_path
 ):
     one = {"adaptations": ["feature_extraction"], "seeds": 1}
     path = write_config(data={"train_examples": None}, train_examples=[16, "all"], **one)
@@ -284,7 +284,7 @@ def test_v5_killed_and_begun_again(whole, tmp_path, moments, more):
     for seconds in moments:
         process = subprocess.Popen(command(path, out, *more), stderr=subprocess.DEVNULL)
         if seconds is None:
-            wait_for_an_epoch(out)
+            wait_for_an_epoch(out, process)
         else:
             time.sleep(seconds)
         started = _children(process.pid)
@@ -313,7 +313,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(write_config, tmp_path):
     path = write_config(training={"epochs": 500}, adaptations=["feature_extraction"])
     arguments = command(path, out, "--jobs", "1")
     process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
-    wait_for_an_epoch(out)
+    wait_for_an_epoch(out, process)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=90)
     assert process.returncode == 130, errors
@@ -322,10 +322,12 @@ def test_ctrl_c_saves_and_says_how_to_go_on(write_config, tmp_path):
     assert not _at_work(out)
 
 
-def wait_for_an_epoch(out) -> None:
+def wait_for_an_epoch(out, process) -> None:
     deadline = time.monotonic() + 240
     while not list((out / "runs").rglob("history.csv")):
-        assert time.monotonic() < deadline, "no run has an epoch"
+        if time.monotonic() > deadline or process.poll() is not None:
+            process.kill()
+            pytest.fail("no run has an epoch")
         time.sleep(0.1)
 
 

@@ -8,7 +8,6 @@ import finished_runs
 import numpy as np
 import pytest
 
-from tf_adapt.comparison import winner_export
 from tf_adapt.comparison.answers import fold_of_examples
 from tf_adapt.comparison.comparing import compare
 from tf_adapt.comparison.execution.executors import Resources
@@ -339,33 +338,33 @@ def test_the_config_of_a_fold_run(in_a_file, tmp_path):
 
 @pytest.mark.slow
 def test_v7_each_text_is_scored_by_a_model_that_did_not_see_it(
-    in_a_file, shallow_bert, workers_here, sketched, tmp_path, monkeypatch
+    in_a_file, shallow_bert, workers_here, sketched, tmp_path
 ):
     """And the states of the frozen encoder are computed once for all folds."""
-    monkeypatch.setattr(
-        winner_export, "_export", lambda run, folder: (folder / "1").mkdir(parents=True)
-    )
     frozen = {"encoders": [str(shallow_bert)], "adaptations": ["feature_extraction"]}
-    comparison = in_a_file(60, **frozen, heads=["linear"], folds=2, seeds=1)
+    comparison = in_a_file(60, **frozen, heads=["linear"], folds=2)
     out, cache = tmp_path / "out", tmp_path / "cache"
     content = compare(comparison, out, resources=Resources(jobs=2), cache=cache, export_anyway=True)
-    assert (content.folds, content.seeds, content.items.count) == (2, [0], 60)
+    assert (content.folds, content.seeds, content.items.count) == (2, [0, 1], 60)
     assert len(list(cache.glob("*/features"))) == 1
     gold = {record.text_a: record.label for record in comparison_splits(settled(comparison)).pool}
-    (cell,) = content.cells
-    scored, answers = [], {}
-    for fold in (0, 1):
-        run = out / "runs" / cell.id / f"fold_{fold}" / "rate_0.001" / f"seed_{fold}"
-        config = load_run_config(run)
-        assert config.data.fold == FoldConfig(of=2, leave_out=fold, seed=0)
-        splits = load_splits(config.data)
-        seen = {r.text_a for name in ("train", "dev") for r in splits.examples[name]}
-        test = [record.text_a for record in splits.examples["test"]]
-        predictions = read_predictions(run, "test", "classification")
-        assert seen.isdisjoint(test) and len(predictions) == len(test)
-        scored += test
-        answers |= dict(zip(test, predictions, strict=True))
-    assert sorted(scored) == sorted(gold)
+    texts, answers = set(gold), {}
+    for cell in content.cells:
+        for repeat in (0, 1):
+            scored = []
+            for fold in (0, 1):
+                folder = out / "runs" / cell.id / f"fold_{fold}" / "rate_0.001"
+                run = folder / f"seed_{2 * repeat + fold}"
+                config = load_run_config(run)
+                assert config.data.fold == FoldConfig(of=2, leave_out=fold, seed=repeat)
+                splits = load_splits(config.data)
+                seen = {r.text_a for name in ("train", "dev") for r in splits.examples[name]}
+                test = [record.text_a for record in splits.examples["test"]]
+                predictions = read_predictions(run, "test", "classification")
+                assert seen.isdisjoint(test) and len(predictions) == len(test)
+                scored += test
+                answers |= dict(zip(test, predictions, strict=True)) if not repeat else {}
+            assert sorted(scored) == sorted(texts)
     with open(out / "errors.csv", newline="", encoding="utf-8") as file:
         errors = {row["text"]: row["answer"] for row in csv.DictReader(file)}
     wrong = {text: answer for text, answer in answers.items() if answer != gold[text]}
@@ -375,7 +374,7 @@ def test_v7_each_text_is_scored_by_a_model_that_did_not_see_it(
     assert (out / "label_errors.csv").is_file() == bool(found.label_errors)
     assert "errors.csv, beside this report" in (out / "report.md").read_text("utf-8")
     card = (out / content.verdict.exported / "README.md").read_text("utf-8")
-    assert "from the same procedure has" in card and "1 repeat of 2 folds" in card
+    assert "from the same procedure has" in card and "repeats of 2 folds" in card
     again = compare(comparison, out, resources=Resources(jobs=2), cache=cache, export_anyway=True)
     assert replace(again, command="") == replace(content, command="")
     with pytest.raises(ConfigError, match="compare.folds: expected 2 as when this comparison was"):

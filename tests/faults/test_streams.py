@@ -39,6 +39,7 @@ def test_the_exit_code_does_not_depend_on_the_streams():
     lost = "ArtifactError: standard output: cannot be written"
     for command, code, message in (
         (f"tf-adapt {ADVISE} <&- 2>&-", 0, ""),
+        (f"tf-adapt {ADVISE} 2> /dev/full", 0, ""),
         ("tf-adapt advise --encoder bert 2>&-", 2, ""),
         ("tf-adapt advise --encoder bert >&-", 2, "ConfigError: "),
         ("tf-adapt advise --encoder bert 2> /dev/full", 2, ""),

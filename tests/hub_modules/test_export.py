@@ -16,6 +16,7 @@ import tensorflow as tf
 from safetensors.numpy import load_file, save_file
 
 from hub_modules.by_family.bert import BertModule
+from hub_modules.by_family.elmo import ElmoModule
 from hub_modules.export import native_encoder, write_module
 from hub_modules.load import load_module, load_output_layer
 from hub_modules.manifest import read_manifest, write_manifest
@@ -58,6 +59,13 @@ OUTPUT_SHAPES = {
 def random_arrays(shapes: dict, spread: float) -> dict:
     random = np.random.default_rng(3)
     return {n: random.normal(0, spread, shape).astype("float32") for n, shape in shapes.items()}
+
+
+def test_an_elmo_without_a_mix_gives_the_mean():
+    module = ElmoModule(native_encoder("elmo", CONFIGS["elmo"]))
+    layers = [tf.fill([1, 1, 12], value) for value in (1.0, 2.0, 6.0)]
+    found = module._outputs(layers, tf.ones([1, 1], tf.bool))["elmo"]
+    np.testing.assert_allclose(found, np.full([1, 1, 12], 3.0), rtol=1e-6)
 
 
 def source(family: str) -> ModuleSource:

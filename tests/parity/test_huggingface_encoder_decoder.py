@@ -87,7 +87,6 @@ def arrays_of(path: Path) -> dict:
         return dict(arrays)
 
 
-@pytest.mark.slow
 def test_what_is_recorded(compare):
     arrays = arrays_of(FOLDER / "expected.npz")
     check(model_of("bert_small", arrays), arrays, compare)

@@ -1,7 +1,7 @@
-"""GPT-2, ModernBERT and MPNet against HuggingFace's: hidden states, tied output, tokenizers.
+"""GPT-2, ModernBERT and MPNet against HuggingFace's: hidden states, tied output, tokenizers, a
+greedy continuation.
 
-The recordings are models of random weights; `recorded/huggingface_NAME/record.py` made them. What
-a GPT-2 writes: test_generation.py.
+The recordings are models of random weights; `recorded/huggingface_NAME/record.py` made them.
 """
 
 import os
@@ -113,6 +113,18 @@ def test_tied_output_and_segments_of_gpt2(recorded, compare):
     encoder.embeddings.new.segment_rows.assign(words[[3, 10]])
     inputs["input_type_ids"] = arrays["token_type_ids"] // 10
     compare("token types", logits_of(encoder, inputs), arrays["typed_logits"], 2e-5)
+
+
+def test_greedy_continuation_with_the_cache(recorded):
+    encoder, arrays = recorded("gpt2").encoder, recorded("gpt2").arrays
+    expected, length = arrays["greedy"], arrays["input_word_ids"].shape[1]
+    step = tf.function(encoder.step, reduce_retracing=True)
+    ids, cache, found = tf.constant(expected[:, :length]), None, []
+    for _ in range(expected.shape[1] - length):
+        logits, cache = step({"input_word_ids": ids, "input_mask": tf.ones_like(ids)}, cache)
+        ids = tf.argmax(logits, axis=-1, output_type=tf.int32)[:, None]
+        found.append(int(ids[0, 0]))
+    assert found == expected[0, length:].tolist()
 
 
 def rows(arrays: dict, what: str) -> tuple[list[bytes], list[list[int]]]:

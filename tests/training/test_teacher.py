@@ -103,7 +103,7 @@ def test_a_student_is_told_what_its_teacher_predicts(
     assert dry_run(config)["steps_per_epoch"] == 4
 
 
-@pytest.mark.parametrize("kind", ["multilabel_classification", "tagging"])
+@pytest.mark.parametrize("kind", ["pair_regression", "multilabel_classification", "tagging"])
 def test_an_identical_student_is_not_moved_by_its_teacher_alone(
     make_config, teacher_of, tmp_path, kind
 ):

@@ -31,7 +31,7 @@ def estimated(tmp_path, content: dict, *more):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tagging", "regression"])
-def test_every_layer_of_every_kind(shallow_bert, tmp_path, kind):
+def test_every_layer_of_a_kind(shallow_bert, tmp_path, kind):
     data = {"dataset": f"sample_{kind}", "source": "sample", "train_examples": 60}
     content = {"data": data, "encoder": {"handle": str(shallow_bert)}}
     content |= {"adaptation": "feature_extraction", "training": {"epochs": 1}}

@@ -20,7 +20,7 @@ SEARCH = {
 
 
 @pytest.mark.slow
-def test_a_search_from_python_to_the_report(write_config, workers_here, sketched, tmp_path):
+def test_a_search_from_python_to_the_report(write_config, workers_here, tmp_path):
     changes = {"adaptations": ["freeze"], "learning_rates": None, "seeds": 1}
     config = yaml.safe_load(write_config(training={"epochs": 1}, **changes).read_text("utf-8"))
     out = tmp_path / "out"

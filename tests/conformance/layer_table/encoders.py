@@ -112,6 +112,7 @@ ENCODERS = {
         bert_inputs,
         {"num_buckets": 8, "activation": "gelu_tanh", "layer_norm_epsilon": 1e-6},
     ),
+    "MPNetEncoder, LoRA": encoder(given(MPNetEncoder, Lora(4, 2.0, TARGETS)), BERT, bert_inputs),
     "ElmoEncoder": encoder(
         ElmoEncoder,
         ELMO,

@@ -80,7 +80,6 @@ def test_bfloat16_constants():
     np.testing.assert_allclose(found, given["used"] @ weights, atol=0.05)
 
 
-@pytest.mark.slow
 def test_a_thread_of_tensorflow_compiles_and_calls():
     """It takes denormal numbers as zero: OpenVINO would take sizes of blocks so too."""
 
@@ -112,6 +111,7 @@ def test_a_thread_of_tensorflow_compiles_and_calls():
         np.testing.assert_allclose(in_a_thread(heads), expected, atol=1e-5)
 
 
+@pytest.mark.slow
 @needs_int8
 def test_8_bits_are_those_of_the_formula(cache, capsys):
     """For each output channel 256 steps from its least to its greatest weight, 0 among them."""
