@@ -6,7 +6,7 @@ from pathlib import Path
 
 import keras
 import pytest
-import tensorflow as tf
+from eager import without_graphs
 
 import tf_adapt as ta
 
@@ -58,9 +58,8 @@ def given(shallow_bert, shallow_causal) -> dict:
 @pytest.fixture
 def eagerly():
     """An example trains for a step: a graph of it takes ten times longer than the step."""
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
+    with without_graphs():
+        yield
 
 
 @pytest.mark.slow

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import click
 import jsonschema
 import pytest
-import tensorflow as tf
 import yaml
+from eager import without_graphs
 from made_runs import make_run
 
 from tf_adapt.commands.main import cli
@@ -90,9 +90,8 @@ ABOUT_LAYERS = {"coming_from", "guide_adaptations"}
 @pytest.fixture
 def eagerly():
     """A page trains for a step or two: a graph of it takes ten times longer than the steps."""
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
+    with without_graphs():
+        yield
 
 
 @pytest.mark.slow

@@ -5,7 +5,8 @@ an attempt costs a training and not an import. Prints one JSON object.
 
 Usage: interrupting.py CONFIG OUT KILLS SEED WAY SECONDS, where WAY is SIGKILL, SIGINT or SIGTERM at
 random moments of a run of SECONDS; `renames`: attempt n dies at its n-th rename, before or after it
-in turn; or `phases`: attempt n is killed in phase n + 1 of its adaptation.
+in turn; `phases`: attempt n is killed in phase n + 1 of its adaptation; or `each`: two die at
+renames, one is asked to stop, and KILLS are killed.
 """
 
 import json
@@ -99,6 +100,17 @@ def interrupted_at_renames(config: str, out: str, kills: int) -> dict:
     return {"codes": codes}
 
 
+def interrupted_in_each_way(config: str, out: str, kills: int, seed: int, seconds: float) -> dict:
+    """Two attempts die at renames, one is asked to stop, and the others are killed."""
+    renames = interrupted_at_renames(config, out, 2)
+    stopped = interrupted_at_random(config, out, 1, seed, "SIGTERM", seconds)
+    killed = interrupted_at_random(config, out, kills, seed, "SIGKILL", seconds)
+    return {
+        "codes": [*renames["codes"], *stopped["codes"], *killed["codes"]],
+        "seconds_to_end": stopped["seconds_to_end"],
+    }
+
+
 def interrupted_in_phases(config: str, out: str, kills: int) -> dict:
     """Attempt n is killed once the run has said n + 1 times what it trains now."""
     codes, phases = [], []
@@ -124,6 +136,8 @@ def main() -> None:
     config, out, kills, seed, way, seconds = sys.argv[1:]
     if way == "renames":
         result = interrupted_at_renames(config, out, int(kills))
+    elif way == "each":
+        result = interrupted_in_each_way(config, out, int(kills), int(seed), float(seconds))
     elif way == "phases":
         result = interrupted_in_phases(config, out, int(kills))
     else:

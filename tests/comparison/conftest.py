@@ -22,12 +22,12 @@ def unmeasured(monkeypatch):
 
 @pytest.fixture
 def sketched(monkeypatch):
-    """Reports have a sketch in place of each figure: all figures take a second to draw."""
-    from tf_adapt.report import write
-    from tf_adapt.report.figures.drawing import Drawing
+    """Reports have a sketch in place of each figure."""
+    from sketch import SKETCH
 
-    sketch = Drawing(b'<svg viewBox="0 0 9 9"></svg>', b"")
-    monkeypatch.setattr(write, "draw", lambda *given: sketch)
+    from tf_adapt.report import write
+
+    monkeypatch.setattr(write, "draw", lambda *given: SKETCH)
 
 
 @pytest.fixture

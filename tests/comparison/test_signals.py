@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import yaml
 from click.testing import CliRunner
+from sketch import SKETCH
 from worker_here import WorkerHere
 
 from tf_adapt.commands.students import check
@@ -28,13 +29,11 @@ from tf_adapt.comparison.plan_in_words import lines
 from tf_adapt.comparison.signal_results import signals_in_words
 from tf_adapt.config.reading import load_config
 from tf_adapt.errors import ConfigError, DataError
-from tf_adapt.report.figures.drawing import Drawing
 from tf_adapt.runs import checkpoints, run_folder
 from tf_adapt.training.train import train
 
 pytestmark = pytest.mark.usefixtures("unmeasured")
 PAIRS = {"dataset": "sample_pair_classification", "source": "sample", "train_examples": 32}
-SKETCH = Drawing(b'<svg viewBox="0 0 9 9"></svg>', b"")
 TOGETHER = {"tasks": {"pairs": {"data": PAIRS}}, "target": "words", "sampling": "uniform"}
 
 

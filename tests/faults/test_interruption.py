@@ -22,19 +22,6 @@ from tf_adapt.runs import checkpoints
 from tf_adapt.runs.run_folder import locked
 
 INTERRUPTING = Path(__file__).parents[1] / "children" / "interrupting.py"
-# One run, interrupted in each way in turn, so that TensorFlow is imported once for all of them.
-IN_TURN = """
-import json, sys
-sys.path.insert(0, sys.argv[1])
-import interrupting
-config, out, seconds = *sys.argv[2:4], float(sys.argv[4])
-renames = interrupting.interrupted_at_renames(config, out, 2)
-stopped = interrupting.interrupted_at_random(config, out, 1, 1, "SIGTERM", seconds)
-killed = interrupting.interrupted_at_random(config, out, 2, 1, "SIGKILL", seconds)
-end = interrupting.wait(interrupting.attempt(config, out), interrupting.PATIENCE_SECONDS)
-codes = [*renames["codes"], *stopped["codes"], *killed["codes"], end]
-print(json.dumps({"codes": codes, "seconds_to_end": stopped["seconds_to_end"]}))
-"""
 SECTIONS = """\
 data: {{dataset: sample_classification, source: sample, train_examples: 64}}
 encoder: {{handle: {module}}}
@@ -102,14 +89,9 @@ def content_hash(path: Path) -> str:
 
 
 def drive(config: Path, out: Path, kills: int, way: str, seed: int = 1, seconds: float = 0) -> dict:
-    """What interrupting.py did."""
+    """What interrupting.py did; the last attempt got through."""
     values = [config, out, kills, seed, way, seconds]
-    return driven([str(INTERRUPTING), *map(str, values)], out)
-
-
-def driven(arguments: list[str], out: Path) -> dict:
-    """What a program with interrupting.py printed; the last attempt got through."""
-    command = [sys.executable, *arguments]
+    command = [sys.executable, str(INTERRUPTING), *map(str, values)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1500)
     log = Path(f"{out}.log")
     assert done.returncode == 0, done.stderr + (log.read_text() if log.exists() else "")
@@ -127,15 +109,12 @@ def interrupt(config: Path, whole, out: Path, kills: int, way: str, seed: int = 
 @pytest.mark.slow
 def test_i1_i2_i3_interrupted_in_each_way_in_turn(config, whole, tmp_path):
     """Before the first rename, after the second, by a signal that asks and by one that kills."""
-    out = tmp_path / "run"
-    values = [INTERRUPTING.parent, config, out, whole[1]]
-    result = driven(["-c", IN_TURN, *map(str, values)], out)
+    result = interrupt(config, whole, tmp_path / "run", 2, "each")
     killed = result["codes"][3:5]
     assert result["codes"] == [9, 9, 143, *killed, 0]
     assert set(killed) <= {0, -signal.SIGKILL}
     assert -signal.SIGKILL in killed
     assert max(result["seconds_to_end"]) < 10
-    assert results(out) == results(whole[0]), result
 
 
 @pytest.mark.large

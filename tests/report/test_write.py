@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import report_contents as contents
+from sketch import SKETCH
 
 from hub_modules.storage import files
 from tf_adapt.errors import ArtifactError
@@ -25,7 +26,6 @@ from tf_adapt.report.sections import sections
 from tf_adapt.report.verdict_blocks import verdict_blocks
 from tf_adapt.report.write import FIGURES, write_report
 
-DRAWING = Drawing(b'<svg viewBox="0 0 9 9"></svg>', b"")
 HELPERS = Path(contents.__file__).parent
 PROGRAM = """
 import sys
@@ -183,7 +183,7 @@ def test_a_page_is_folded_below_the_first_lines():
     page = to_html(
         "",
         sections(contents.one_cell()),
-        {"scores": DRAWING, "curves": DRAWING, "reliability": DRAWING},
+        {"scores": SKETCH, "curves": SKETCH, "reliability": SKETCH},
     )
     above, *folded = page.split('<details class="section">')
     for part in ("<h1", '<figure class="wide">', '<div class="split">'):

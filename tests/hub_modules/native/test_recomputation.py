@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from eager import without_graphs
 
 import tf_adapt as ta
 from hub_modules.native.added.settings import BottleneckAdapters, ProjectedAdapters
@@ -81,16 +82,13 @@ def test_same_gradients_with_the_same_dropout(case, graph):
         set_trainable(encoder.layer_groups, learning)
     seeds, found = seeds_of(encoder), {}
     start = [seed.numpy() for seed in seeds]
-    tf.config.run_functions_eagerly(not graph)
-    try:
+    with without_graphs(not graph):
         for checkpointing in (False, True):
             encoder.gradient_checkpointing = checkpointing
             for seed, value in zip(seeds, start, strict=True):
                 seed.assign(value)
             run = step(encoder)
             found[checkpointing] = [run(), run()], [seed.numpy() for seed in seeds]
-    finally:
-        tf.config.run_functions_eagerly(False)
     (plain, seeds_after), (again, seeds_again) = found[False], found[True]
     np.testing.assert_array_equal(seeds_after, seeds_again)
     tolerance = 0.05 if case == "half precision" else 1e-5
@@ -114,12 +112,9 @@ def test_slices_of_a_batch_are_as_if_each_came_alone(monkeypatch):
     seeds = seeds_of(encoder)
     start = [seed.numpy() for seed in seeds]
     parts = []
-    tf.config.run_functions_eagerly(True)
-    try:
+    with without_graphs():
         for rows in (slice(0, 2), slice(2, 3)):
             parts.append(step(encoder, {name: array[rows] for name, array in inputs.items()})())
-    finally:
-        tf.config.run_functions_eagerly(False)
     seeds_after = [seed.numpy() for seed in seeds]
     for seed, value in zip(seeds, start, strict=True):
         seed.assign(value)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tensorflow as tf
+from eager import without_graphs
 
 pytest.importorskip("starlette", reason="the extra [serve] is not installed")
 
@@ -48,11 +48,8 @@ def run(shallow_bert, tmp_path_factory):
         "training": training,
     }
     # What is tested begins with a finished run: no graphs for its few steps.
-    tf.config.run_functions_eagerly(True)
-    try:
+    with without_graphs():
         train(config_from(content, "test"), folder)
-    finally:
-        tf.config.run_functions_eagerly(False)
     return folder
 
 
