@@ -2,6 +2,7 @@ import io
 import json
 import logging
 import resource
+import signal
 import subprocess
 import sys
 
@@ -176,6 +177,20 @@ def test_interrupted(failing):
     assert last_line(result).startswith("Interrupted: ")
     failing(SystemExit(143))
     assert run("fail").exit_code == 143
+
+
+def test_interrupted_within_tensorflow_which_raises_an_error_of_its_own(monkeypatch):
+    @click.command()
+    def fail():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except BaseException:
+            raise AssertionError("Nesting violated") from None
+
+    monkeypatch.setitem(cli.commands, "fail", fail)
+    result = run("fail")
+    assert result.exit_code == 143
+    assert last_line(result).startswith("Terminated: the same command goes on")
 
 
 def test_a_bug_is_named_as_one_and_debug_shows_where(failing, monkeypatch):

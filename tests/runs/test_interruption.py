@@ -1,3 +1,4 @@
+import contextlib
 import signal
 import threading
 
@@ -16,14 +17,14 @@ def acting():
         signal.signal(number, handler)
 
 
-@pytest.mark.parametrize(
-    ("number", "error"),
-    [
-        (signal.SIGINT, KeyboardInterrupt),
-        (signal.SIGTERM, SystemExit),
-        (signal.SIGHUP, SystemExit),
-    ],
-)
+NUMBERS = [
+    (signal.SIGINT, KeyboardInterrupt),
+    (signal.SIGTERM, SystemExit),
+    (signal.SIGHUP, SystemExit),
+]
+
+
+@pytest.mark.parametrize(("number", "error"), NUMBERS)
 def test_waits_only_where_something_is_unsaved(number, error, acting):
     with pytest.raises(error), Interruption():
         signal.raise_signal(number)
@@ -35,6 +36,35 @@ def test_waits_only_where_something_is_unsaved(number, error, acting):
         assert interruption.requested == number
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize(("number", "error"), NUMBERS)
+def test_an_error_in_its_place_is_the_interruption(number, error, acting):
+    """TensorFlow's stack of graphs answers an exception while it is entered with an error."""
+    with pytest.raises(error) as caught, Interruption():
+        _instead_of(number, AssertionError("Nesting violated"))
+    assert isinstance(caught.value.__context__, AssertionError)
+
+
+def test_an_error_after_a_signal_that_waits_is_itself(acting):
+    with pytest.raises(ArithmeticError), Interruption() as interruption:
+        interruption.unsaved = True
+        signal.raise_signal(signal.SIGTERM)
+        raise ArithmeticError
+
+
+def test_what_swallows_an_interruption_leaves_the_request(acting):
+    with Interruption() as interruption:
+        with contextlib.suppress(SystemExit):
+            signal.raise_signal(signal.SIGTERM)
+        assert interruption.requested == signal.SIGTERM
+
+
+def _instead_of(number: int, error: Exception) -> None:
+    try:
+        signal.raise_signal(number)
+    except BaseException:
+        raise error from None
 
 
 def test_exit_code_of_sigterm():

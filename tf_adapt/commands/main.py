@@ -30,6 +30,7 @@ from tf_adapt.commands.runs import export, fisher, train
 from tf_adapt.commands.serving import serve
 from tf_adapt.errors import ArtifactError, ConfigError, TfAdaptError
 from tf_adapt.printing.streams import is_of_output, open_streams, printable, quiet, was_closed
+from tf_adapt.runs.interruption import Interruption
 from tf_adapt.version import __version__
 
 INTERRUPTED, TERMINATED, HUNG_UP, BUG = 130, 143, 129, 70
@@ -48,10 +49,12 @@ class Commands(click.Group):
         loudness = quiet.set(False)
         if not os.environ.get(DEBUG):
             warnings.simplefilter("ignore")
+        # To the end of the process, which writes its last line: Slurm sends SIGTERM twice.
         with contextlib.suppress(ValueError):  # not the main thread
             signal.signal(signal.SIGTERM, _terminated)
         try:
-            code = super().main(*args, standalone_mode=False, **extra)
+            with Interruption():
+                code = super().main(*args, standalone_mode=False, **extra)
         except TfAdaptError as error:
             code = _fail(type(error).__name__, str(error), error.exit_code)
         except _NO_COMMAND as error:

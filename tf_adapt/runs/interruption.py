@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and a lost terminal during training: finish the step, save, exit."""
+"""Ctrl-C, SIGTERM and a lost terminal: finish the step, save, exit."""
 
 import signal
 import threading
@@ -12,14 +12,18 @@ class Interruption:
     As a context manager it handles SIGINT, SIGTERM and SIGHUP (the terminal is gone), but none
     that is ignored, as under nohup; outside the main thread it has no effect.
 
+    A signal that acts immediately does so anywhere, also where TensorFlow traces a graph or calls
+    Python: what TensorFlow raises in its place leaves the context as the interruption that it is.
+
     Attributes:
         unsaved: True while a step is not saved yet; otherwise a signal acts immediately.
-        requested: number of the pending signal, or None.
+        requested: number of the first signal, or None.
     """
 
     def __init__(self):
         self.unsaved = False
         self.requested: int | None = None
+        self._acted: int | None = None
         self._before: dict = {}
 
     def __enter__(self) -> "Interruption":
@@ -30,16 +34,19 @@ class Interruption:
                 self._before[number] = signal.signal(number, self.receive)
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, kind, error, traceback) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        if self._acted is not None and isinstance(error, Exception):
+            leave(self._acted)
 
     def receive(self, number: int, frame) -> None:
         """Signal handler: acts immediately if nothing is unsaved, or at a second Ctrl-C. A second
         SIGTERM asks for the same: Slurm sends two."""
-        if self.unsaved and not (number == signal.SIGINT and self.requested is not None):
-            self.requested = self.requested or number
-        else:
+        again = self.requested is not None
+        self.requested = self.requested or number
+        if not self.unsaved or (again and number == signal.SIGINT):
+            self._acted = number
             leave(number)
 
 
