@@ -110,16 +110,13 @@ def interrupt(config: Path, whole, out: Path, kills: int, way: str, seed: int = 
 def test_i1_i2_i3_interrupted_in_each_way_in_turn(config, whole, tmp_path):
     """Before the first rename, after the second, by a signal that asks and by one that kills."""
     result = interrupt(config, whole, tmp_path / "run", 2, "each")
-    killed = result["codes"][3:5]
-    assert result["codes"] == [9, 9, 143, *killed, 0]
-    assert set(killed) <= {0, -signal.SIGKILL}
-    assert -signal.SIGKILL in killed
+    assert result["codes"] == [9, 9, 143, *2 * [-signal.SIGKILL], 0]
     assert max(result["seconds_to_end"]) < 10
 
 
 @pytest.mark.large
 def test_i1_killed_at_fifty_random_moments(config, whole, tmp_path):
-    interrupt(config, whole, tmp_path / "run", 50, "SIGKILL", seed=2)
+    interrupt(config, whole, tmp_path / "run", 50, "random", seed=2)
 
 
 @pytest.mark.large
@@ -138,7 +135,7 @@ def test_i1_killed_in_three_phases_of_a_schedule(tiny_bert, tmp_path, adaptation
         + "optimizer: {decay: 0.5}\n"
         + "training: {epochs: 6, batch_size: 4, learning_rate: 1.0e-2}\n"
     )
-    drive(path, tmp_path / "whole", 0, "SIGKILL")
+    drive(path, tmp_path / "whole", 0, "random")
     result = drive(path, tmp_path / "run", 3, "phases")
     assert result["codes"] == [*3 * [-signal.SIGKILL], 0]
     assert len(result["phases"]) == 4, result
@@ -153,7 +150,7 @@ def test_i2_killed_at_every_rename(config, whole, tmp_path):
 
 @pytest.mark.large
 def test_i3_stopped_by_the_keyboard(config, whole, tmp_path):
-    result = interrupt(config, whole, tmp_path / "run", 1, "SIGINT")
+    result = interrupt(config, whole, tmp_path / "run", 1, "steps")
     assert result["codes"] == [130, 0]
     assert max(result["seconds_to_end"]) < 10
 
