@@ -42,6 +42,8 @@ PARTS = {
 }
 # Mutants that change nothing, each with the reason.
 EQUIVALENT = {
+    "tf_adapt/adaptation/discriminative.py DiscriminativeOptimizer.__init__: False → True": "set "
+    "by `build` before an update reads it",
     "tf_adapt/statistics/slices.py _p_of_equal: variance < ROUNDING ** 2 → "
     "variance <= ROUNDING ** 2": "no variance is this very number",
     "tf_adapt/statistics/slices.py _variance: spread > 0 → spread >= 0": "without spread the "
