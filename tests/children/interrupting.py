@@ -158,16 +158,15 @@ def _lines(path: str, start: str) -> list[str]:
 
 def main() -> None:
     config, out, kills, seed, way, seconds = sys.argv[1:]
-    if way == "renames":
-        result = interrupted_at_renames(config, out, int(kills))
-    elif way == "steps":
-        result = interrupted_at_steps(config, out, int(kills) * ["SIGINT"])
-    elif way == "each":
-        result = interrupted_in_each_way(config, out, int(kills))
-    elif way == "phases":
-        result = interrupted_in_phases(config, out, int(kills))
-    else:
-        result = interrupted_at_random(config, out, int(kills), int(seed), float(seconds))
+    kills = int(kills)
+    ways = {
+        "random": lambda: interrupted_at_random(config, out, kills, int(seed), float(seconds)),
+        "renames": lambda: interrupted_at_renames(config, out, kills),
+        "steps": lambda: interrupted_at_steps(config, out, kills * ["SIGINT"]),
+        "phases": lambda: interrupted_in_phases(config, out, kills),
+        "each": lambda: interrupted_in_each_way(config, out, kills),
+    }
+    result = ways[way]()
     started = time.monotonic()
     result["codes"].append(wait(attempt(config, out), PATIENCE_SECONDS))  # left alone
     result["seconds"] = time.monotonic() - started

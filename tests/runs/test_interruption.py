@@ -42,7 +42,9 @@ def test_waits_only_where_something_is_unsaved(number, error, acting):
 def test_an_error_in_its_place_is_the_interruption(number, error, acting):
     """TensorFlow's stack of graphs answers an exception while it is entered with an error."""
     with pytest.raises(error) as caught, Interruption():
-        _instead_of(number, AssertionError("Nesting violated"))
+        with contextlib.suppress(error):
+            signal.raise_signal(number)
+        raise AssertionError("Nesting violated")
     assert isinstance(caught.value.__context__, AssertionError)
 
 
@@ -58,13 +60,6 @@ def test_what_swallows_an_interruption_leaves_the_request(acting):
         with contextlib.suppress(SystemExit):
             signal.raise_signal(signal.SIGTERM)
         assert interruption.requested == signal.SIGTERM
-
-
-def _instead_of(number: int, error: Exception) -> None:
-    try:
-        signal.raise_signal(number)
-    except BaseException:
-        raise error from None
 
 
 def test_exit_code_of_sigterm():

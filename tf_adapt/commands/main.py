@@ -30,7 +30,7 @@ from tf_adapt.commands.runs import export, fisher, train
 from tf_adapt.commands.serving import serve
 from tf_adapt.errors import ArtifactError, ConfigError, TfAdaptError
 from tf_adapt.printing.streams import is_of_output, open_streams, printable, quiet, was_closed
-from tf_adapt.runs.interruption import Interruption
+from tf_adapt.runs.interruption import Interruption, leave
 from tf_adapt.version import __version__
 
 INTERRUPTED, TERMINATED, HUNG_UP, BUG = 130, 143, 129, 70
@@ -51,7 +51,7 @@ class Commands(click.Group):
             warnings.simplefilter("ignore")
         # To the end of the process, which writes its last line: Slurm sends SIGTERM twice.
         with contextlib.suppress(ValueError):  # not the main thread
-            signal.signal(signal.SIGTERM, _terminated)
+            signal.signal(signal.SIGTERM, lambda number, frame: leave(number))
         try:
             with Interruption():
                 code = super().main(*args, standalone_mode=False, **extra)
@@ -155,7 +155,3 @@ def _bug(error: Exception) -> int:
         "what it prints",
         BUG,
     )
-
-
-def _terminated(number: int, frame) -> None:
-    raise SystemExit(TERMINATED)
